@@ -1,0 +1,226 @@
+"""Machine code of kernels, compiled once and loaded without importing Numba.
+
+Importing Numba and dispatching through its cache costs most of a second, several
+times the analysis itself. So the object code that Numba emits for a kernel is
+stored, and the next process hands it to LLVM's loader through ``llvmlite`` alone.
+
+This leans on private parts of Numba (the native calling convention and the final
+LLVM module). Everything here therefore answers ``None`` when anything is not as
+expected, and the caller falls back to Numba's ordinary dispatcher;
+``tests/property/test_jit.py`` runs both routes and compares their bits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import stat
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fbcore._jit import Kernel
+
+#: Symbols an object may leave to the C library. Any other one would abort the process
+#: inside LLVM's linker, so a kernel that needs it is never stored.
+_LIBC_SYMBOLS = {"memset", "memcpy", "memmove", "bzero", "memset_pattern16"}
+_RECIPE = b"fbcore-object/1"
+
+
+def load_or_compile(kernel: Kernel, key: tuple[Any, ...]) -> Callable[..., None] | None:
+    """A callable for ``kernel`` at the argument types ``key``, or None when this route is shut."""
+    try:
+        folder = _folder()
+        path = None if folder is None else folder / f"{kernel.name}-{_key_text(key)}.o"
+        stored = None if path is None else _read(path)
+        if stored is None:
+            stored = _compile(kernel, key)
+            if path is not None:
+                _write(path, stored)
+        symbol, code = stored
+        return _bind(symbol, code, key)
+    except Exception as error:  # private parts may change in any way: ordinary dispatch still works
+        warnings.warn(f"kernel {kernel.name}: stored code not usable ({error!r})", stacklevel=2)
+        return None
+
+
+@cache
+def _folder() -> Path | None:
+    """The writable cache folder of this machine type and version, or None (said once)."""
+    for root in _candidates():
+        folder = root / f"kernels-{_fingerprint()[:16]}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            owner = folder.stat()
+        except OSError:
+            continue
+        # Code is run from here: a folder that someone else owns or may write is not ours.
+        private = not owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if hasattr(os, "getuid") and (owner.st_uid != os.getuid() or not private):
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    warnings.warn(
+        "no writable cache folder: kernels are compiled anew in each process;"
+        " set FLAVOURBENCH_CACHE to a writable folder",
+        stacklevel=2,
+    )
+    return None
+
+
+def _candidates() -> list[Path]:
+    named = os.environ.get("FLAVOURBENCH_CACHE")
+    if named:
+        return [Path(named)]
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    places = [Path(tempfile.gettempdir()) / f"flavourbench-{user}"]
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return places
+    if sys.platform == "darwin":
+        return [home / "Library" / "Caches" / "flavourbench", *places]
+    base = os.environ.get("XDG_CACHE_HOME")
+    return [(Path(base) if base else home / ".cache") / "flavourbench", *places]
+
+
+@cache
+def _fingerprint() -> str:
+    """Digest of all that decides the machine code: sources, versions, processor."""
+    import llvmlite.binding as llvm
+
+    digest = hashlib.sha256(_RECIPE)
+    features = llvm.get_host_cpu_features().flatten()
+    for text in (
+        version("numba"),
+        version("llvmlite"),
+        platform.python_version(),
+        platform.machine(),
+        sys.platform,
+        llvm.get_host_cpu_name(),
+        features,
+        *(
+            os.environ.get(name, "")
+            for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_OPT")
+        ),
+    ):
+        digest.update(text.encode() + b"\0")
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(hashlib.sha256(source.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _key_text(key: tuple[Any, ...]) -> str:
+    return "".join(part if isinstance(part, str) else f"{part[0]}x{part[1]}" for part in key)
+
+
+def _compile(kernel: Kernel, key: tuple[Any, ...]) -> tuple[str, bytes]:
+    from fbcore import _jit
+
+    _jit.announce_compilation()
+    from numba import types
+    from numba.np.numpy_support import from_dtype
+
+    signature = tuple(
+        types.Array(from_dtype(np.dtype(part[0])), part[1], "C")
+        if isinstance(part, tuple)
+        else {"i": types.int64, "f": types.float64}[part]
+        for part in key
+    )
+    dispatcher = kernel.dispatcher(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    dispatcher.compile(signature)
+    compiled = dispatcher.overloads[signature]
+    library = compiled.library
+    module = library._final_module
+    symbol = compiled.fndesc.llvm_func_name
+    for function in module.functions:
+        name = function.name
+        if function.is_declaration and not name.startswith("llvm.") and name not in _LIBC_SYMBOLS:
+            raise LookupError(f"the code refers to {name}")
+    return symbol, library.codegen._tm.emit_object(module)
+
+
+def _read(path: Path) -> tuple[str, bytes] | None:
+    """``(symbol, object code)``; None for a missing, cut or altered file."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, payload = data[:32], data[32:]
+    if hashlib.sha256(payload).digest() != digest:
+        return None
+    symbol, _, code = payload.partition(b"\0")
+    return symbol.decode(), code
+
+
+def _write(path: Path, stored: tuple[str, bytes]) -> None:
+    payload = stored[0].encode() + b"\0" + stored[1]
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as handle:
+            handle.write(hashlib.sha256(payload).digest() + payload)
+        Path(handle.name).replace(path)
+    except OSError:  # a full disk costs the next process a compilation, nothing else
+        return
+
+
+@cache
+def _target_machine() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+_engines: list[Any] = []  # owners of the loaded code: kept as long as the process
+
+
+def _bind(symbol: str, code: bytes, key: tuple[Any, ...]) -> Callable[..., None]:
+    """Load object code and wrap it in Numba's native calling convention.
+
+    The native function is ``int32 f(result*, exception**, arguments…)``; an array is
+    passed as ``meminfo, parent, items, itemsize, data, shape…, strides…``.
+    """
+    llvm = _target_machine()
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    address = engine.get_function_address(symbol)
+    if not address:
+        raise LookupError(f"symbol {symbol} is not in the stored object")
+    _engines.append(engine)
+
+    pointer, integer = ctypes.c_void_p, ctypes.c_int64
+    kinds: list[Any] = [pointer, pointer]
+    for part in key:
+        if isinstance(part, tuple):
+            kinds += [pointer, pointer, integer, integer, pointer] + [integer] * (2 * part[1])
+        else:
+            kinds.append({"i": integer, "f": ctypes.c_double}[part])
+    native = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(address)  # ctypes releases the GIL
+
+    def run(*args: Any) -> None:
+        result, failure = ctypes.c_int64(), ctypes.c_void_p()
+        flat: list[Any] = [ctypes.addressof(result), ctypes.addressof(failure)]
+        for value in args:
+            if isinstance(value, np.ndarray):
+                flat += [None, None, value.size, value.itemsize, value.ctypes.data]
+                flat += value.shape
+                flat += value.strides
+            else:
+                flat.append(value)
+        if native(*flat):
+            raise RuntimeError(f"kernel {symbol} reported a failure")
+
+    return run

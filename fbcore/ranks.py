@@ -1,0 +1,92 @@
+"""Ranks, bootstrap rank intervals and statistical rank groups."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fbcore._jit import kernel
+from fbcore.blocks import LEAF, even_ranges, map_ranges
+
+#: Draws ranked at once; their values and counters stay in the first-level cache.
+_LANES = 64
+
+
+def competition_ranks(totals: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ranks of integers, the largest first; equal ones share the better rank: int64 [M]."""
+    ordered = np.sort(totals)
+    return totals.size - np.searchsorted(ordered, totals, side="right").astype(np.int64) + 1
+
+
+@kernel
+def _rank_range(start, stop, draws, better, histogram):  # type: ignore[no-untyped-def]
+    """``histogram[m, r]`` += draws in which exactly r models are strictly above model m."""
+    models = draws.shape[0]
+    for first in range(start, stop, _LANES):
+        width = min(_LANES, stop - first)
+        for m in range(models):
+            for d in range(width):
+                better[m, d] = 0
+        for i in range(models):
+            for j in range(i + 1, models):
+                for d in range(width):
+                    a = draws[i, first + d]
+                    b = draws[j, first + d]
+                    better[i, d] += np.int64(b > a)
+                    better[j, d] += np.int64(a > b)
+        for m in range(models):
+            for d in range(width):
+                histogram[m, better[m, d]] += 1
+
+
+def rank_intervals(draws: NDArray[np.float64], alpha: float, threads: int = 1) -> NDArray[np.int64]:
+    """Bootstrap rank interval of each model.
+
+    The rank in a draw is 1 + the number of models strictly greater; the bounds are the
+    order statistics ⌊(B-1)α/2⌋ and ⌈(B-1)(1-α/2)⌉ (from 0) of a model's ranks.
+
+    Parameters
+    ----------
+    draws : float64 [M, B]
+
+    Returns
+    -------
+    int64 [M, 2]
+    """
+    models, size = draws.shape
+
+    def task(start: int, stop: int) -> NDArray[np.int64]:
+        histogram = np.zeros((models, models), np.int64)
+        _rank_range(start, stop, draws, np.empty((models, _LANES), np.int64), histogram)
+        return histogram
+
+    pieces = even_ranges(size, threads, max(LEAF, size // 8))
+    reached = np.cumsum(np.sum(map_ranges(task, pieces, threads), axis=0), axis=1)
+    low = int(np.floor((size - 1) * (alpha / 2)))
+    high = int(np.ceil((size - 1) * (1 - alpha / 2)))
+    return np.stack([(reached <= k).sum(axis=1) + 1 for k in (low, high)], axis=1)
+
+
+def rank_groups(order: NDArray[np.int64], resolved: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Statistical rank groups of the publication: int64 [M], from 1.
+
+    Walk the models by falling score; a model joins the current group while it is
+    resolved from none of its members, else it opens the next group.
+
+    Parameters
+    ----------
+    order : int64 [M]
+        Model indices by falling score.
+    resolved : bool [M, M]
+        Symmetric pair decisions.
+    """
+    groups = np.zeros(order.size, np.int64)
+    members: list[int] = []
+    group = 1
+    for model in order:
+        if members and resolved[model, members].any():
+            group += 1
+            members = []
+        members.append(int(model))
+        groups[model] = group
+    return groups

@@ -1,0 +1,1 @@
+"""From a score table to a release: matrix, plan, inference, release folder."""

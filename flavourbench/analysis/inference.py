@@ -1,0 +1,337 @@
+"""The published analysis of a score matrix: every number of a release, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fbcore.blocks import Engine, default_threads
+from fbcore.bootstrap import bootstrap, max_t, means_over, point_scores, standard_errors
+from fbcore.bootstrap import stratum_means as means_of_strata
+from fbcore.design import PORTFOLIOS, THIN_LIMIT, Weights, contributions, stratum_weights
+from fbcore.effects import cohen_dz, pearson, spearman
+from fbcore.multiplicity import flips_needed, holm, smallest_p
+from fbcore.quantiles import intervals, pair_index, quantile
+from fbcore.ranks import competition_ranks, rank_groups, rank_intervals
+from fbcore.signflip import p_values, sign_flips
+from flavourbench.analysis.matrix import ScoreMatrix
+from flavourbench.analysis.plan import Plan
+from flavourbench.errors import InputError, listed, shown
+
+#: Told as stages advance: stage name, units done since the last call, units in all.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ChanceTests:
+    """Tests of every model against the chance level.
+
+    Attributes
+    ----------
+    score : float, equal mean of the chance levels, in the table's unit
+    exceedances : int64 [M]
+    p, holm_p : float64 [M]
+    """
+
+    score: float
+    exceedances: NDArray[np.int64]
+    p: NDArray[np.float64]
+    holm_p: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PairTests:
+    """All pairs i < j of the models, row-major; P = M (M - 1) / 2.
+
+    Attributes
+    ----------
+    left, right : int64 [P], model indices
+    difference : float64 [P], score of left minus score of right
+    interval : float64 [P, 2], percentile interval of the difference
+    dz : float64 [P], Cohen's d_z, NaN where the differences do not vary
+    exceedances : int64 [P]
+    p, holm_p : float64 [P]
+    resolved : bool [P], Holm-adjusted p at most α
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    difference: NDArray[np.float64]
+    interval: NDArray[np.float64]
+    dz: NDArray[np.float64]
+    exceedances: NDArray[np.int64]
+    p: NDArray[np.float64]
+    holm_p: NDArray[np.float64]
+    resolved: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """Results in the order and unit of ``matrix``; float64 [M] unless stated.
+
+    Attributes
+    ----------
+    score, se : point score and bootstrap standard error
+    pointwise, simultaneous : float64 [M, 2]
+    rank : int64 [M], rank_interval : int64 [M, 2], group : int64 [M]
+    order : int64 [M], model indices by falling score, equal ones by id
+    families, panels : column name → float64 [M]
+    critical : float, max-t critical value
+    draws : float64 [M, B]
+    redraws : int
+    flips_drawn : int, sign vectors used; flips_exact : bool, whether these were all
+    top : int or None, the model resolved above every other one
+    """
+
+    matrix: ScoreMatrix
+    plan: Plan
+    weights: Weights
+    score: NDArray[np.float64]
+    se: NDArray[np.float64]
+    pointwise: NDArray[np.float64]
+    simultaneous: NDArray[np.float64]
+    critical: float
+    rank: NDArray[np.int64]
+    rank_interval: NDArray[np.int64]
+    group: NDArray[np.int64]
+    order: NDArray[np.int64]
+    families: dict[str, NDArray[np.float64]]
+    panels: dict[str, NDArray[np.float64]]
+    panel_pearson: float | None
+    panel_spearman: float | None
+    chance: ChanceTests | None
+    pairs: PairTests
+    top: int | None
+    draws: NDArray[np.float64]
+    redraws: int
+    flips_drawn: int
+    flips_exact: bool
+    warnings: tuple[str, ...]
+
+
+def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
+    """Refuse what cannot be analysed, and collect what has to be said before computing.
+
+    Raises
+    ------
+    InputError
+        A thin stratum, no model that varies, or sizes beyond the limits.
+    """
+    plan.check_size(len(matrix.models))
+    design = matrix.design
+    empty = design.empty_probabilities()
+    if empty.sum() > THIN_LIMIT:
+        thin = int(empty.argmax())
+        raise InputError(
+            f"stratum {shown(matrix.strata[thin].id)} is touched by only {design.touching[thin]}"
+            f" of {design.clusters} clusters: a bootstrap draw would leave a stratum empty with"
+            f" probability {empty.sum():.2g} (limit {THIN_LIMIT}); add clusters to it or merge it"
+        )
+    varies = matrix.varies()
+    if not varies.any():
+        raise InputError("no model's scores vary inside any stratum: there is nothing to estimate")
+    try:
+        weights = stratum_weights(design.sizes, matrix.largest)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return weights, _warnings(matrix, plan, varies)
+
+
+def _warnings(matrix: ScoreMatrix, plan: Plan, varies: NDArray[np.bool_]) -> list[str]:
+    found = []
+    if matrix.label:
+        found.append(f"These scores are a {matrix.label}.")
+    models, clusters = len(matrix.models), matrix.design.clusters
+    hypotheses = models * (models - 1) // 2
+    exact = clusters <= 62 and 2 ** (clusters - 1) <= plan.flips
+    if hypotheses * smallest_p(plan.flips, clusters, exact) > plan.alpha:
+        needed = flips_needed(hypotheses, plan.alpha, clusters)
+        remedy = (
+            f"at least {needed} flips are needed (--flips {needed})"
+            if needed is not None
+            else f"no number of flips suffices with {clusters} clusters: more clusters are needed"
+        )
+        used = "all sign vectors" if exact else f"{plan.flips} sign flips"
+        found.append(
+            f"Holm cannot resolve any of the {hypotheses} pairs with {used}"
+            f" at alpha {plan.alpha:g}: {remedy}."
+        )
+    constant = [matrix.models[m] for m in np.flatnonzero(~varies)]
+    if constant:
+        found.append(
+            f"Constant inside every stratum, standard error exactly 0, not part of the"
+            f" simultaneous band: {listed(constant)}."
+        )
+    same = _identical(matrix)
+    if same:
+        found.append(f"Identical scores on every task: {listed(same)}.")
+    if matrix.scores.largest_error:
+        found.append(
+            f"Scores were rounded to {matrix.scores.exponent} decimals;"
+            f" largest change {matrix.scores.largest_error:.2g}."
+        )
+    if matrix.chance_error:
+        found.append(
+            f"Chance levels were rounded to the score grid over {PORTFOLIOS};"
+            f" largest change {matrix.chance_error / PORTFOLIOS:.2g}."
+        )
+    return found
+
+
+def _identical(matrix: ScoreMatrix) -> list[str]:
+    seen: dict[bytes, str] = {}
+    found = []
+    for model, row in zip(matrix.models, matrix.scores.values, strict=True):
+        first = seen.setdefault(row.tobytes(), model)
+        if first != model:
+            found.append(f"{first} = {model}")
+    return found
+
+
+def infer(
+    matrix: ScoreMatrix,
+    plan: Plan,
+    threads: int | None = None,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> Inference:
+    """Scores, bootstrap intervals, sign-flip tests, ranks and groups of all models.
+
+    The result depends on ``matrix`` and ``plan`` alone: threads and engine change no bit.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Threads to use; by default the processors this process may use.
+
+    Raises
+    ------
+    InputError
+        See :func:`check`.
+    """
+    weights, warnings = check(matrix, plan)
+    workers = threads or default_threads()
+    models, design, exponent = len(matrix.models), matrix.design, matrix.scores.exponent
+
+    def told(stage: str, total: int) -> Callable[[int], None] | None:
+        return None if progress is None else lambda done: progress(stage, done, total)
+
+    try:
+        resampled = bootstrap(
+            matrix.scores.values,
+            design,
+            exponent,
+            plan.draws,
+            plan.seed,
+            workers,
+            engine,
+            told("bootstrap", plan.draws),
+        )
+    except ArithmeticError as error:
+        raise InputError(f"{error}: add clusters to the thin strata or merge them") from error
+    draws = resampled.draws
+    score = point_scores(matrix.scores.values, design, exponent)
+    # Where no draw differs, rounding of the mean must not pass for a standard error.
+    moves = matrix.varies() & (draws.min(axis=1) != draws.max(axis=1))
+    if not moves.any():
+        raise InputError("no model's score varies between clusters: there is nothing to estimate")
+    se = np.where(moves, standard_errors(draws, workers), 0.0)
+    alpha = plan.alpha
+    everyone = np.arange(models, dtype=np.int64)
+    critical = quantile(max_t(draws, score, se, workers), 1 - alpha)
+    pointwise = intervals(draws, everyone, np.full(models, -1, np.int64), alpha, workers)
+    left, right = pair_index(models)
+    pair_intervals = intervals(
+        draws, left, right, alpha, workers, told("pair intervals", left.size)
+    )
+
+    sums = contributions(matrix.scores.values, design, weights)
+    chance_sums = None
+    if matrix.chance is not None:
+        chance_sums = contributions(matrix.chance[None, :], design, weights)[0]
+    flipped = sign_flips(
+        sums, plan.flips, plan.seed, chance_sums, workers, engine, told("sign flips", plan.flips)
+    )
+    totals = sums.sum(axis=1)
+    p = p_values(flipped.pairs, flipped.draws, flipped.exact)
+    holm_p = holm(p)
+    resolved = holm_p <= alpha
+    square = np.zeros((models, models), np.bool_)
+    square[left, right] = resolved
+    square |= square.T
+    order = np.lexsort((everyone, -totals))
+    families, panels = _parts(matrix)
+    return Inference(
+        matrix=matrix,
+        plan=plan,
+        weights=weights,
+        score=score,
+        se=se,
+        pointwise=pointwise,
+        simultaneous=np.stack([score - critical * se, score + critical * se], axis=1),
+        critical=critical,
+        rank=competition_ranks(totals),
+        rank_interval=rank_intervals(draws, alpha, workers),
+        group=rank_groups(order, square),
+        order=order,
+        families=families,
+        panels=panels,
+        **_panel_agreement(panels),
+        chance=_chance_tests(matrix, flipped.chance, flipped.draws, flipped.exact),
+        pairs=PairTests(
+            left,
+            right,
+            score[left] - score[right],
+            pair_intervals,
+            cohen_dz(matrix.scores.values),
+            flipped.pairs,
+            p,
+            holm_p,
+            resolved,
+        ),
+        top=int(order[0]) if square[order[0]].sum() == models - 1 else None,
+        draws=draws,
+        redraws=resampled.redraws,
+        flips_drawn=flipped.draws,
+        flips_exact=flipped.exact,
+        warnings=tuple(warnings),
+    )
+
+
+def _chance_tests(
+    matrix: ScoreMatrix, counts: NDArray[np.int64] | None, draws: int, exact: bool
+) -> ChanceTests | None:
+    if matrix.chance is None or counts is None:
+        return None
+    level = point_scores(matrix.chance[None, :], matrix.design, matrix.scores.exponent)
+    p = p_values(counts, draws, exact)
+    return ChanceTests(float(level[0]) / PORTFOLIOS, counts, p, holm(p))
+
+
+def _parts(
+    matrix: ScoreMatrix,
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
+    """Family scores (mean over their panels) and panel scores (mean over their families)."""
+    means = means_of_strata(matrix.scores.values, matrix.design)
+    families: dict[str, list[int]] = {}
+    panels: dict[str, list[int]] = {}
+    for index, stratum in enumerate(matrix.strata):
+        family = stratum.id if stratum.family is None and stratum.panel is None else stratum.family
+        if family is not None:
+            families.setdefault(family, []).append(index)
+        if stratum.panel is not None:
+            panels.setdefault(stratum.panel, []).append(index)
+    return (
+        {name: means_over(means[:, at], matrix.unit) for name, at in sorted(families.items())},
+        {name: means_over(means[:, at], matrix.unit) for name, at in sorted(panels.items())},
+    )
+
+
+def _panel_agreement(panels: dict[str, NDArray[np.float64]]) -> dict[str, float | None]:
+    if len(panels) != 2:
+        return {"panel_pearson": None, "panel_spearman": None}
+    first, second = (column.tolist() for column in panels.values())
+    return {"panel_pearson": pearson(first, second), "panel_spearman": spearman(first, second)}

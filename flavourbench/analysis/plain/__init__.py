@@ -1,0 +1,11 @@
+"""Plain NumPy twin of the statistics.
+
+A second implementation of every number, written from the statistical specification with
+NumPy and the standard library alone. It shares no code with the compiled kernels, so equal
+bits from both are evidence that both follow the text. Arrays go in and come out; no object,
+file or option crosses.
+
+Modules: ``counter`` (random words), ``design`` (integers and weights), ``resample`` and
+``bootstrap`` (anchor-cluster bootstrap), ``signflip`` (anchor-cluster sign flips),
+``decisions`` (ranks, multiplicity, groups, effect sizes, correlations).
+"""

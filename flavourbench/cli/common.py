@@ -1,0 +1,92 @@
+"""What commands share: options, JSON output, progress."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from flavourbench.analysis.inference import Progress
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a view.")]
+#: Shorter work shows no bar.
+_PATIENCE = 1.0
+
+
+def echo_json(value: dict[str, Any]) -> None:
+    """Print one JSON object on standard output."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def parse_columns(pairs: list[str]) -> dict[str, str]:
+    """``ROLE=NAME`` options as a mapping.
+
+    Raises
+    ------
+    InputError
+        An entry without ``=``, or a role given twice.
+    """
+    from flavourbench.errors import InputError, shown
+
+    columns: dict[str, str] = {}
+    for pair in pairs:
+        role, equals, name = pair.partition("=")
+        if not (role and equals and name):
+            raise InputError(f"--column {shown(pair)}: write ROLE=NAME, as in anchor=ingredient")
+        if role in columns:
+            raise InputError(f"--column {shown(role)} is given twice")
+        columns[role] = name
+    return columns
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Progress | None]:
+    """Progress on standard error: a bar on a terminal, after a second; else nothing.
+
+    A first run that compiles kernels says so in either case.
+    """
+    from fbcore import _jit
+
+    _jit.announce = lambda: _note("compiling kernels for this machine (once, about 15 s) …")
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    tasks: dict[str, Any] = {}
+    began = time.monotonic()
+    shown = False
+
+    def advance(stage: str, done: int, total: int) -> None:
+        nonlocal shown
+        if stage not in tasks:
+            tasks[stage] = bar.add_task(stage, total=total)
+        bar.advance(tasks[stage], done)
+        if not shown and time.monotonic() - began > _PATIENCE:
+            shown = True
+            bar.start()
+
+    try:
+        yield advance
+    finally:
+        if shown:
+            bar.stop()
+
+
+def _note(message: str) -> None:
+    print(f"fb: {message}", file=sys.stderr, flush=True)  # noqa: T201

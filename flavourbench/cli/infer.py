@@ -1,0 +1,121 @@
+"""``fb infer``: the analysis of a score table, a release, or the bundled summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flavourbench.cli.common import Json, echo_json, parse_columns, progress_bar
+
+if TYPE_CHECKING:
+    from flavourbench.analysis.matrix import ScoreMatrix
+    from flavourbench.analysis.tables import ReadOptions
+
+EXAMPLES = """Examples:
+fb infer                                        (the bundled published summary) |
+fb infer scores.csv --draws 50000 --out release |
+fb infer wide.parquet --column anchor=item --cluster anchor |
+fb infer release --seed 7 --json > result.json"""
+
+
+def command(
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[INPUT]",
+            help="Score table (Parquet or CSV, long or wide) or release folder."
+            " Without it: the bundled published summary.",
+        ),
+    ] = None,
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 50_000,
+    flips: Annotated[int, typer.Option(help="Sign flips.")] = 100_000,
+    seed: Annotated[int, typer.Option(help="Seed of all random words.")] = 20260811,
+    alpha: Annotated[float, typer.Option(help="Family-wise level.")] = 0.05,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Release folder to write. Default: releases/NAME-DIGEST."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the release at --out.")] = False,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=NAME",
+            help="Column that plays a role: model, task, score, stratum, panel, family,"
+            " anchor, chance, name. Repeatable.",
+        ),
+    ] = None,
+    layout: Annotated[str, typer.Option(help="auto, long or wide.")] = "auto",
+    cluster: Annotated[
+        str, typer.Option(help="anchor, or task to let every task stand for itself.")
+    ] = "anchor",
+    single_stratum: Annotated[
+        bool, typer.Option("--single-stratum", help="Accept a table without strata.")
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Threads. Changes no result.")
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Analyse scores: intervals, pair tests, ranks and groups. Writes a release.
+
+    Scores need a stratum (or panel and family) and an anchor for each task. The result
+    depends on scores, seed and sizes only: threads and input order change no bit.
+    """
+    from flavourbench.analysis.inference import infer
+    from flavourbench.analysis.plan import Plan
+    from flavourbench.analysis.release import write_named_release, write_release
+    from flavourbench.analysis.result import leaderboard_object, result_object
+
+    plan = Plan(draws, flips, seed, alpha)
+    options = _read_options(column, layout, cluster, single_stratum)
+    if out is not None:
+        _check_target(out, force)
+    matrix = _load(source, options)
+    with progress_bar() as progress:
+        inference = infer(matrix, plan, threads, progress=progress)
+    if out is None:
+        stem = "bundled" if source is None else source.resolve().stem
+        out = write_named_release(inference, Path("releases"), stem)
+    else:
+        write_release(inference, out, force=force)
+    if json_output:
+        echo_json(result_object(inference))
+        return
+    from flavourbench.report.terminal import print_leaderboard
+
+    print_leaderboard(leaderboard_object(inference), footer=f"Release: {out}")
+
+
+def _check_target(out: Path, force: bool) -> None:
+    """Say before computing what would be said after it."""
+    from flavourbench.errors import InputError, shown
+
+    if out.exists() and not force:
+        raise InputError(f"{shown(out, 200)} exists: choose another or pass --force")
+
+
+def _read_options(
+    column: list[str] | None, layout: str, cluster: str, single_stratum: bool
+) -> ReadOptions:
+    from flavourbench.analysis.tables import ReadOptions
+    from flavourbench.errors import InputError, shown
+
+    if layout not in ("auto", "long", "wide"):
+        raise InputError(f"--layout {shown(layout)}: use auto, long or wide")
+    if cluster not in ("anchor", "task"):
+        raise InputError(f"--cluster {shown(cluster)}: use anchor or task")
+    return ReadOptions(parse_columns(column or []), layout, cluster, single_stratum)  # type: ignore[arg-type]
+
+
+def _load(source: Path | None, options: ReadOptions) -> ScoreMatrix:
+    from flavourbench.analysis.bundled import bundled_matrix
+    from flavourbench.analysis.release import is_release, read_matrix
+    from flavourbench.analysis.tables import read_scores
+
+    if source is None:
+        return bundled_matrix()
+    if is_release(source):
+        return read_matrix(source)
+    return read_scores(source, options)

@@ -1,0 +1,168 @@
+"""Digests of content and of bytes, and folders that are written whole or not at all.
+
+``content_sha256`` covers meaning: column names, types and values in canonical row order,
+or RFC 8785 JSON. ``file_sha256`` covers the bytes on disk. Chains of artifacts and rebuild
+comparisons use the first, tamper checks the second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flavourbench.errors import InputError, os_reason, shown
+
+_TABLE_RECIPE = "flavourbench-table/1"
+#: A column: numbers (masked where null) or strings.
+Column = NDArray[Any] | Sequence[str]
+
+
+def canonical_json(value: Any) -> bytes:
+    """RFC 8785 JSON of ``value``: the bytes that are hashed and written.
+
+    Raises
+    ------
+    InputError
+        A number that JSON cannot hold (NaN, an infinity, an integer beyond 2**53).
+    """
+    import rfc8785
+
+    try:
+        return rfc8785.dumps(value)
+    except rfc8785.CanonicalizationError as error:
+        raise InputError(f"cannot be written as canonical JSON: {error}") from error
+
+
+def json_sha256(value: Any) -> str:
+    """Hex SHA-256 of :func:`canonical_json`."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+def table_sha256(columns: Mapping[str, Column]) -> str:
+    """Hex SHA-256 of a table, independent of the file that holds it.
+
+    It is the digest of the RFC 8785 JSON of a recipe version and, by column name, the
+    type, shape and SHA-256 of the little-endian values. Strings count as length-prefixed
+    (uint32) UTF-8; nulls as zero, followed by the mask. Rows count in the order given.
+    """
+    described = []
+    for name in sorted(columns):
+        column = columns[name]
+        kind, shape, data = _column_bytes(column)
+        described.append({"name": name, "dtype": kind, "shape": shape, "sha256": data})
+    return json_sha256({"recipe": _TABLE_RECIPE, "columns": described})
+
+
+def _column_bytes(column: Column) -> tuple[str, list[int], str]:
+    if not isinstance(column, np.ndarray):
+        known: dict[str, bytes] = {}
+        for text in column:
+            if text not in known:
+                data = text.encode()
+                known[text] = len(data).to_bytes(4, "little") + data
+        digest = hashlib.sha256(b"".join([known[text] for text in column]))
+        return "string", [len(column)], digest.hexdigest()
+    values, suffix = column, ""
+    digest = hashlib.sha256()
+    if isinstance(column, np.ma.MaskedArray):
+        values, suffix = column.filled(0), "?"
+    little = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+    digest.update(little.data)
+    if isinstance(column, np.ma.MaskedArray):
+        digest.update(np.ascontiguousarray(np.ma.getmaskarray(column)).data)
+    return little.dtype.name + suffix, list(little.shape), digest.hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Hex SHA-256 of a file's bytes."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, *, force: bool = False, marker: str) -> Iterator[Path]:
+    """A folder to fill that appears at ``path`` only when the block ends without an error.
+
+    Parameters
+    ----------
+    force : bool
+        Put the new folder in the place of an existing one, which must hold ``marker``.
+
+    Raises
+    ------
+    InputError
+        ``path`` exists (and may not be replaced), or writing fails.
+    """
+    if os.path.lexists(path):
+        replaceable = path.is_dir() and ((path / marker).exists() or not any(path.iterdir()))
+        if not force:
+            raise InputError(f"{shown(path, 200)} exists: choose another or pass --force")
+        if not replaceable:
+            raise InputError(f"{shown(path, 200)} holds no {marker}: it is not replaced")
+    with _work_folder(path) as work:
+        yield work
+        _move_into_place(work, path)
+
+
+def named_folder(parent: Path, fill: Callable[[Path], str]) -> Path:
+    """Fill a folder and put it under ``parent`` by the name that ``fill`` returns.
+
+    The name must stand for the content: a folder of that name is kept as it is.
+
+    Raises
+    ------
+    InputError
+        Writing fails.
+    """
+    with _work_folder(parent / "unnamed") as work:
+        path = parent / fill(work)
+        if not path.exists():
+            work.rename(path)
+    return path
+
+
+@contextlib.contextmanager
+def _work_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside ``path``, gone at the end unless it was moved."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as error:
+        raise InputError(f"cannot write {os_reason(error, path)}") from error
+    try:
+        work.chmod(0o777 & ~_umask())
+        yield work
+    except OSError as error:
+        raise InputError(f"cannot write {os_reason(error, path)}") from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _move_into_place(work: Path, path: Path) -> None:
+    if not path.exists():
+        work.rename(path)
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
+    path.rename(aside / "old")
+    try:
+        work.rename(path)
+    except BaseException:
+        (aside / "old").rename(path)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -20,6 +20,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: ``_nrt`` off: kernels own no memory, so no reference counting is emitted into their loops.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
@@ -28,6 +29,7 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 announce: Callable[[], None] | None = None
 
 _lock = threading.RLock()
+_LINE = 64
 
 
 def jit_disabled() -> bool:
@@ -59,10 +61,15 @@ def announce_compilation() -> None:
 
 
 class Device:
-    """A function called from kernels; inlined into them by the compiler."""
+    """A function called from kernels; inlined into them by the compiler.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    ``fuse`` lets it fuse products and sums. That changes no bit where all of them are
+    integers that the type holds exactly, and is to be used nowhere else.
+    """
+
+    def __init__(self, function: Callable[..., Any], fuse: bool = False) -> None:
         self.function = function
+        self.options: dict[str, Any] = {"fastmath": {"contract"}} if fuse else {}
         self.__doc__ = function.__doc__
         self._compiled: Any = None
 
@@ -74,7 +81,9 @@ class Device:
         if self._compiled is None:
             import numba
 
-            self._compiled = numba.njit(forceinline=True, **OPTIONS)(_with_devices(self.function))
+            self._compiled = numba.njit(forceinline=True, **self.options, **OPTIONS)(
+                _with_devices(self.function)
+            )
         return self._compiled
 
 
@@ -144,6 +153,19 @@ def signature(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(key)
 
 
+def scratch(shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+    """An uninitialised array that begins on a cache line.
+
+    NumPy aligns to 16 bytes only: every 64-byte vector then straddles two lines, which
+    halves the speed of kernels that live in the caches.
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.empty(size + _LINE, np.uint8)
+    start = -raw.ctypes.data % _LINE
+    out: NDArray[Any] = raw[start : start + size].view(dtype).reshape(shape)
+    return out
+
+
 def kernel(function: Callable[..., None]) -> Kernel:
     """Decorator: compile ``function`` on demand under the policy of this module."""
     return Kernel(function)
@@ -152,6 +174,11 @@ def kernel(function: Callable[..., None]) -> Kernel:
 def device(function: Callable[..., Any]) -> Device:
     """Decorator: a helper that kernels may call; it stays callable from Python."""
     return Device(function)
+
+
+def exact_device(function: Callable[..., Any]) -> Device:
+    """Decorator: a helper whose products and sums are all exact, so that they may fuse."""
+    return Device(function, fuse=True)
 
 
 def _with_devices(function: Callable[..., Any]) -> FunctionType:

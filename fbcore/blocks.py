@@ -8,13 +8,17 @@ depends only on its range, so neither the cut nor the order changes a bit.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 
 #: Scheduling blocks of draws are multiples of this (the leaf of the reductions).
 LEAF = 256
+MAX_THREADS = 256
 
 
 class Engine(Protocol):
@@ -68,24 +72,54 @@ def map_ranges(
     def run(piece: tuple[int, int]) -> T:
         return task(*piece)
 
-    results: list[T] = []
-
-    def collect(stream: Iterator[T]) -> list[T]:
-        for (start, stop), result in zip(pieces, stream, strict=True):
+    if engine is not None:
+        results: list[T] = []
+        for (start, stop), result in zip(pieces, engine.map(run, pieces), strict=True):
             results.append(result)
             if progress is not None:
                 progress(stop - start)
         return results
+    return _share(run, pieces, min(threads, len(pieces)), progress)
 
-    if engine is not None:
-        return collect(engine.map(run, pieces))
-    if threads <= 1 or len(pieces) <= 1:
-        return collect(map(run, pieces))
-    from concurrent.futures import ThreadPoolExecutor
 
-    pool = ThreadPoolExecutor(min(threads, len(pieces)))
+def _share(
+    run: Callable[[tuple[int, int]], T],
+    pieces: list[tuple[int, int]],
+    threads: int,
+    progress: Callable[[int], None] | None,
+) -> list[T]:
+    """Threads, this one among them, take the next piece until none is left."""
+    results: dict[int, T] = {}
+    todo = deque(enumerate(pieces))
+
+    def work(report: Callable[[int], None] | None = None) -> None:
+        seen = 0
+        while todo:
+            try:
+                index, piece = todo.popleft()
+            except IndexError:  # another thread was faster
+                return
+            results[index] = run(piece)
+            if report is not None:
+                done = sum(pieces[i][1] - pieces[i][0] for i in list(results))
+                report(done - seen)
+                seen = done
+
+    helpers = [_pool().submit(work) for _ in range(threads - 1)]
     try:
-        return collect(pool.map(run, pieces))
+        work(progress)
     finally:
-        # An interrupt must not wait for pieces that have not begun.
-        pool.shutdown(wait=True, cancel_futures=True)
+        todo.clear()  # after an interrupt or a failure nothing new begins
+        for helper in helpers:
+            helper.cancel()
+        wait(helpers)
+    for helper in helpers:
+        if not helper.cancelled():
+            helper.result()
+    return [results[i] for i in range(len(pieces))]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads kept for the life of the process: starting one costs as much as a small kernel."""
+    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="fbcore")

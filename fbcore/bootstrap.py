@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fbcore._jit import device, kernel
+from fbcore._jit import device, exact_device, kernel, scratch
 from fbcore.blocks import LEAF, Engine, even_ranges, map_ranges
-from fbcore.counter import MAX_ATTEMPT, draw_picks, split_seed
+from fbcore.counter import LANES, MAX_ATTEMPT, lane_picks, split_seed
 from fbcore.design import GROUP, Design, sum_by
 
-#: Draws the bootstrap kernel works on at once: counts of 534 clusters then fit in the
-#: first-level cache and the inner loops unroll completely.
-LANES = 32
 _DRAW_BLOCK = 2048
 
 
@@ -39,70 +37,106 @@ class Bootstrap:
 
 
 @device
-def _count_draw(d, draw, attempt, clusters, k0, k1, planes, counts):  # type: ignore[no-untyped-def]
-    """Picks of one draw added to column ``d`` of ``counts`` [C * LANES]."""
-    draw_picks(draw, attempt, clusters, k0, k1, planes)
-    for lane in range(4):
-        for block in range((clusters - lane + 3) // 4):
-            counts[planes[lane, block] * LANES + d] += 1
+def _count_block(first, clusters, k0, k1, couples, places, counts):  # type: ignore[no-untyped-def]
+    """``counts`` [C * LANES]: how often each cluster is picked in the draws from ``first`` on.
+
+    ``places`` is ``couples`` read as uint32 (see :func:`fbcore.counter.lane_picks`).
+    """
+    for i in range(counts.shape[0]):
+        counts[i] = 0
+    for block in range(clusters // 4):
+        lane_picks(block, first, 0, clusters, k0, k1, couples)
+        for i in range(4 * LANES):
+            counts[np.uint64(places[i])] += 1
+    if clusters % 4:
+        lane_picks(clusters // 4, first, 0, clusters, k0, k1, couples)
+        for d in range(LANES):
+            _count_last(d, clusters, places, counts)
 
 
 @device
-def _stratum_sums(first, last, cell_cluster, counts, values, tile, sums):  # type: ignore[no-untyped-def]
-    """``sums[r, d] = Σ_cells count · values[r]`` of one stratum, in integers.
+def _count_last(d, clusters, places, counts):  # type: ignore[no-untyped-def]
+    """Count the one to three picks of draw ``d`` in the last block."""
+    for r in range(clusters % 4):
+        counts[np.uint64(places[2 * (LANES * (r // 2) + d) + r % 2])] += 1
 
-    Eight cells at a time are widened into ``tile``: a tile at fixed offsets spares the
-    compiler its overlap checks, which is worth a factor of three.
+
+@device
+def _count_again(d, first, attempt, clusters, k0, k1, couples, places, counts):  # type: ignore[no-untyped-def]
+    """Counts of draw ``first + d`` alone, at another attempt."""
+    for c in range(clusters):
+        counts[c * LANES + d] = 0
+    for block in range(clusters // 4):
+        lane_picks(block, first, attempt, clusters, k0, k1, couples)
+        for r in range(4):
+            counts[np.uint64(places[2 * (LANES * (r // 2) + d) + r % 2])] += 1
+    if clusters % 4:
+        lane_picks(clusters // 4, first, attempt, clusters, k0, k1, couples)
+        _count_last(d, clusters, places, counts)
+
+
+@exact_device
+def _stratum_sums(first, last, cell_cluster, counts, values, tile, sums):  # type: ignore[no-untyped-def]
+    """``sums[r, d] = Σ_cells count · values`` of one stratum, exact integers.
+
+    ``values`` [K / 8, rows, 8] is read in the order it lies in. Eight cells at a time are
+    widened into ``tile``: at fixed offsets it stays in registers and spares the compiler its
+    overlap checks, which is worth a factor of three. The length of the widening loop is kept
+    from the compiler, which otherwise unrolls it into scalar conversions.
     """
-    rows = values.shape[0]
+    rows = values.shape[1]
     for i in range(rows * LANES):
         sums[i] = 0
-    for cell in range(first, last, GROUP):
+    lanes = np.uint64(tile.shape[0] // GROUP)
+    for group in range(first // GROUP, last // GROUP):
         for j in range(GROUP):
-            row = np.int64(cell_cluster[cell + j]) * LANES
-            for d in range(LANES):
-                tile[j * LANES + d] = counts[row + d]
+            row = np.uint64(cell_cluster[group * GROUP + j]) * np.uint64(LANES)
+            at = np.uint64(j * LANES)
+            for d in range(lanes):
+                tile[at + d] = counts[row + d]
         for m in range(rows):
-            v0 = values[m, cell]
-            v1 = values[m, cell + 1]
-            v2 = values[m, cell + 2]
-            v3 = values[m, cell + 3]
-            v4 = values[m, cell + 4]
-            v5 = values[m, cell + 5]
-            v6 = values[m, cell + 6]
-            v7 = values[m, cell + 7]
-            base = m * LANES
-            for d in range(LANES):
-                sums[base + d] += (
-                    tile[d] * v0
-                    + tile[LANES + d] * v1
-                    + tile[2 * LANES + d] * v2
-                    + tile[3 * LANES + d] * v3
-                    + tile[4 * LANES + d] * v4
-                    + tile[5 * LANES + d] * v5
-                    + tile[6 * LANES + d] * v6
-                    + tile[7 * LANES + d] * v7
+            v0 = values[group, m, 0]
+            v1 = values[group, m, 1]
+            v2 = values[group, m, 2]
+            v3 = values[group, m, 3]
+            v4 = values[group, m, 4]
+            v5 = values[group, m, 5]
+            v6 = values[group, m, 6]
+            v7 = values[group, m, 7]
+            base = np.uint64(m * LANES)
+            for d in range(np.uint64(LANES)):
+                sums[base + d] = (
+                    sums[base + d]
+                    + tile[d] * v0
+                    + tile[np.uint64(LANES) + d] * v1
+                    + tile[np.uint64(2 * LANES) + d] * v2
+                    + tile[np.uint64(3 * LANES) + d] * v3
+                    + tile[np.uint64(4 * LANES) + d] * v4
+                    + tile[np.uint64(5 * LANES) + d] * v5
+                    + tile[np.uint64(6 * LANES) + d] * v6
+                    + tile[np.uint64(7 * LANES) + d] * v7
                 )
 
 
 @device
 def _block_means(bounds, cell_cluster, counts, values, tile, sums, means, empty):  # type: ignore[no-untyped-def]
     """``means[m, d] = Σ_s`` ratio mean of the stratum; ``empty[d]`` where a stratum is empty."""
-    models = values.shape[0] - 1
-    below = models * LANES  # the last row of values holds the cell sizes
+    models = values.shape[1] - 1
+    below = np.uint64(models * LANES)  # the last row of values holds the cell sizes
+    lanes = np.uint64(empty.shape[0])  # LANES, kept from the compiler as in _stratum_sums
     for d in range(LANES):
         empty[d] = 0
     for i in range(models * LANES):
         means[i] = 0.0
     for s in range(bounds.shape[0] - 1):
         _stratum_sums(bounds[s], bounds[s + 1], cell_cluster, counts, values, tile, sums)
-        for d in range(LANES):
+        for d in range(lanes):
             if sums[below + d] == 0:
                 empty[d] = 1
         for m in range(models):
-            for d in range(LANES):
-                top = np.float64(sums[m * LANES + d])
-                means[m * LANES + d] += top / np.float64(sums[below + d])
+            row = np.uint64(m * LANES)
+            for d in range(lanes):
+                means[row + d] += np.float64(sums[row + d]) / np.float64(sums[below + d])
 
 
 @kernel
@@ -116,7 +150,8 @@ def _bootstrap_range(  # type: ignore[no-untyped-def]
     cell_cluster,
     values,
     unit,
-    planes,
+    couples,
+    places,
     counts,
     tile,
     sums,
@@ -132,11 +167,9 @@ def _bootstrap_range(  # type: ignore[no-untyped-def]
     strata = bounds.shape[0] - 1
     for first in range(start, stop, LANES):
         width = min(LANES, stop - first)
-        for i in range(counts.shape[0]):
-            counts[i] = 0
+        _count_block(first, clusters, k0, k1, couples, places, counts)
         for d in range(LANES):
             attempts[d] = 0
-            _count_draw(d, first + d, 0, clusters, k0, k1, planes, counts)
         again = True
         while again:
             _block_means(bounds, cell_cluster, counts, values, tile, sums, means, empty)
@@ -149,9 +182,7 @@ def _bootstrap_range(  # type: ignore[no-untyped-def]
                         continue
                     status[0] += 1
                     again = True
-                    for c in range(clusters):
-                        counts[c * LANES + d] = 0
-                    _count_draw(d, first + d, attempts[d], clusters, k0, k1, planes, counts)
+                    _count_again(d, first, attempts[d], clusters, k0, k1, couples, places, counts)
         for m in range(out.shape[0]):
             for d in range(width):
                 out[m, first + d] = means[m * LANES + d] / np.float64(strata) / unit
@@ -183,17 +214,18 @@ def bootstrap(
     cells = design.cells()
     clusters = design.clusters
     values = np.vstack([sum_by(scores, cells.of_task, cells.cluster.size), cells.size])
-    # Σ_cells count · |value| ≤ C · max |value|: the narrower type is four times as fast.
-    narrow = clusters * int(np.abs(values).max()) < 2**31
-    kind = np.int32 if narrow else np.int64
-    values = values.astype(kind)
+    # Σ_cells count · |value| ≤ C · max |value|: the narrowest type that holds it exactly.
+    bound = clusters * int(np.abs(values).max())
+    kind = np.float32 if bound < 2**24 else np.float64 if bound < 2**53 else np.int64
+    values = _grouped(values.astype(kind))
     count_kind = np.uint16 if clusters < 2**16 else np.uint32
     key0, key1 = split_seed(seed)
     models = scores.shape[0]
-    out = np.empty((models, draws), np.float64)
+    out = scratch((models, draws))
 
     def task(start: int, stop: int) -> NDArray[np.int64]:
         status = np.zeros(2, np.int64)
+        couples = scratch(2 * LANES, np.uint64)
         _bootstrap_range(
             start,
             stop,
@@ -204,13 +236,14 @@ def bootstrap(
             cells.cluster,
             values,
             10.0**exponent,
-            np.empty((4, -(-clusters // 4)), np.int32),
-            np.empty(clusters * LANES, count_kind),
-            np.empty(GROUP * LANES, kind),
-            np.empty((models + 1) * LANES, kind),
-            np.empty(models * LANES, np.float64),
-            np.empty(LANES, np.int64),
-            np.empty(LANES, np.int64),
+            couples,
+            couples.view(np.uint32),
+            scratch(clusters * LANES, count_kind),
+            scratch(GROUP * LANES, kind),
+            scratch((models + 1) * LANES, kind),
+            scratch(models * LANES),
+            scratch(LANES, np.int64),
+            scratch(LANES, np.int64),
             status,
             out,
         )
@@ -221,6 +254,14 @@ def bootstrap(
     if failed:
         raise ArithmeticError(f"{failed} draws left a stratum empty in every attempt")
     return Bootstrap(out, int(redraws))
+
+
+def _grouped(values: NDArray[Any]) -> NDArray[Any]:
+    """``values`` [rows, K] as [K / 8, rows, 8]: the order in which the kernel reads them."""
+    rows, cells = values.shape
+    out = scratch((cells // GROUP, rows, GROUP), values.dtype)
+    out[:] = values.reshape(rows, cells // GROUP, GROUP).transpose(1, 0, 2)
+    return out
 
 
 def point_scores(scores: NDArray[np.int64], design: Design, exponent: int) -> NDArray[np.float64]:
@@ -264,12 +305,20 @@ def _leaf_total(draws, m, mean, power):  # type: ignore[no-untyped-def]
 def _variance_rows(start, stop, draws, out):  # type: ignore[no-untyped-def]
     size = draws.shape[1]
     for m in range(start, stop):
-        mean = _leaf_total(draws, m, 0.0, 1) / size
-        out[m] = _leaf_total(draws, m, mean, 2) / (size - 1)
+        moved = False
+        for i in range(size):
+            moved |= draws[m, i] != draws[m, 0]
+        out[m] = 0.0
+        if moved:
+            mean = _leaf_total(draws, m, 0.0, 1) / size
+            out[m] = _leaf_total(draws, m, mean, 2) / (size - 1)
 
 
 def standard_errors(draws: NDArray[np.float64], threads: int = 1) -> NDArray[np.float64]:
-    """Standard deviation (ddof = 1) of each row of ``draws`` float64 [M, B]: float64 [M]."""
+    """Standard deviation (ddof = 1) of each row of ``draws`` float64 [M, B]: float64 [M].
+
+    Exactly 0 where all draws are equal: rounding of the mean must not pass for an error.
+    """
     out = np.empty(draws.shape[0])
     pieces = even_ranges(draws.shape[0], threads, draws.shape[0], 1)
     map_ranges(lambda start, stop: _variance_rows(start, stop, draws, out), pieces, threads)

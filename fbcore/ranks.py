@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fbcore._jit import kernel
+from fbcore._jit import kernel, scratch
 from fbcore.blocks import LEAF, even_ranges, map_ranges
 
 #: Draws ranked at once; their values and counters stay in the first-level cache.
@@ -19,24 +19,32 @@ def competition_ranks(totals: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @kernel
-def _rank_range(start, stop, draws, better, histogram):  # type: ignore[no-untyped-def]
-    """``histogram[m, r]`` += draws in which exactly r models are strictly above model m."""
+def _rank_range(start, stop, draws, values, better, histogram):  # type: ignore[no-untyped-def]
+    """``histogram[m, r]`` += draws in which exactly r models are strictly above model m.
+
+    ``values`` and ``better`` [M * LANES] hold a block of draws at fixed offsets and full
+    width, which spares the compiler its overlap checks; the counters are as wide as the
+    values, which spares it conversions.
+    """
     models = draws.shape[0]
     for first in range(start, stop, _LANES):
         width = min(_LANES, stop - first)
         for m in range(models):
+            for d in range(_LANES):
+                values[m * _LANES + d] = 0.0
+                better[m * _LANES + d] = 0
             for d in range(width):
-                better[m, d] = 0
+                values[m * _LANES + d] = draws[m, first + d]
         for i in range(models):
             for j in range(i + 1, models):
-                for d in range(width):
-                    a = draws[i, first + d]
-                    b = draws[j, first + d]
-                    better[i, d] += np.int64(b > a)
-                    better[j, d] += np.int64(a > b)
+                a = np.uint64(i * _LANES)
+                b = np.uint64(j * _LANES)
+                for d in range(np.uint64(_LANES)):
+                    better[a + d] += np.int64(values[b + d] > values[a + d])
+                    better[b + d] += np.int64(values[a + d] > values[b + d])
         for m in range(models):
             for d in range(width):
-                histogram[m, better[m, d]] += 1
+                histogram[m, better[m * _LANES + d]] += 1
 
 
 def rank_intervals(draws: NDArray[np.float64], alpha: float, threads: int = 1) -> NDArray[np.int64]:
@@ -57,7 +65,8 @@ def rank_intervals(draws: NDArray[np.float64], alpha: float, threads: int = 1) -
 
     def task(start: int, stop: int) -> NDArray[np.int64]:
         histogram = np.zeros((models, models), np.int64)
-        _rank_range(start, stop, draws, np.empty((models, _LANES), np.int64), histogram)
+        block = models * _LANES
+        _rank_range(start, stop, draws, scratch(block), scratch(block, np.int64), histogram)
         return histogram
 
     pieces = even_ranges(size, threads, max(LEAF, size // 8))

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fbcore._jit import device, kernel
+from fbcore._jit import device, kernel, scratch
 from fbcore.blocks import Engine, even_ranges, map_ranges
-from fbcore.counter import SIGN_FLIP, philox_word4, split_seed
+from fbcore.counter import sign_words, split_seed
 from fbcore.design import PORTFOLIOS
 
-_DRAW_BLOCK = 8192
+#: Draws of a block; no power of two, since rows of sign words would share cache sets.
+_DRAW_BLOCK = 12_800
 #: Models of a tile: a table row of 32 four-byte sums is two cache lines.
 _TILE = 32
 #: Tables of 256 sums built at once; 16 of them and the tile's sums share a second-level cache.
@@ -46,60 +47,35 @@ class SignFlips:
 
 
 @kernel
-def _sign_words(start, exact, key0, key1, words):  # type: ignore[no-untyped-def]
-    """``words`` uint32 [W, draws]: bit c % 32 of word c // 32 is the sign of cluster c."""
-    k0 = np.uint64(key0)
-    k1 = np.uint64(key1)
-    count = words.shape[1]
-    if exact:
-        for w in range(words.shape[0]):
-            for d in range(count):
-                words[w, d] = np.uint32(2 * (start + d) + 1) if w == 0 else np.uint32(0)
-        return
-    for block in range(words.shape[0] // 4):
-        # Neighbouring draws side by side: the compiler works on several at once.
-        for d in range(count):
-            a, b, c, e = philox_word4(
-                np.uint64(block),
-                np.uint64(start + d),
-                np.uint64(0),
-                np.uint64(SIGN_FLIP),
-                k0,
-                k1,
-            )
-            words[4 * block, d] = np.uint32(a)
-            words[4 * block + 1, d] = np.uint32(b)
-            words[4 * block + 2, d] = np.uint32(c)
-            words[4 * block + 3, d] = np.uint32(e)
+def _fill_tables(first, groups, base, width, z, table):  # type: ignore[no-untyped-def]
+    """Row r of table g: ``Σ_k ± z[8 (first + g) + k]`` of the ``width`` models of a tile.
 
-
-@kernel
-def _fill_tables(first, groups, base, z, table):  # type: ignore[no-untyped-def]
-    """Row r of table g: ``Σ_k ± z[8 (first + g) + k]`` of the models of one tile."""
+    Row r differs from row r & (r - 1) by one sign. Flat indices are unsigned: Numba tests
+    signed ones for wrap-around at every element, which costs a factor of six here. The
+    width comes as an argument, since a constant one is unrolled into scalar code.
+    """
+    tile = np.uint64(width)
+    column = np.uint64(base)
     for g in range(groups):
-        cluster = 8 * (first + g)
-        for m in range(_TILE):
-            total = 0
-            for k in range(8):
-                total -= z[cluster + k, base + m]
-            table[g * 256 * _TILE + m] = total
-        for row in range(1, 256):
-            bit = 0
-            while (row >> bit) & 1 == 0:
-                bit += 1
-            here = (g * 256 + row) * _TILE
-            there = (g * 256 + (row & (row - 1))) * _TILE
-            for m in range(_TILE):
-                table[here + m] = table[there + m] + 2 * z[cluster + bit, base + m]
+        cluster = np.uint64(8 * (first + g))
+        top = np.uint64(g * 256) * tile
+        for m in range(tile):
+            table[top + m] = 0
+        for k in range(np.uint64(8)):
+            for m in range(tile):
+                table[top + m] -= z[cluster + k, column + m]
+        for bit in range(8):
+            step = np.uint64(1 << bit)
+            for row in range(step):
+                here = top + (row + step) * tile
+                there = top + row * tile
+                for m in range(tile):
+                    table[here + m] = table[there + m] + 2 * z[cluster + np.uint64(bit), column + m]
 
 
 @kernel
 def _add_tables(first, groups, words, table, sums, offset):  # type: ignore[no-untyped-def]
-    """Add to the tile's ``sums`` [draws * TILE] the rows that each draw's sign bytes name.
-
-    Flat indices are unsigned: Numba tests signed ones for wrap-around at every element,
-    which costs a factor of six here.
-    """
+    """Add to the tile's ``sums`` [draws * TILE] the rows that each draw's sign bytes name."""
     byte = np.uint64(255)
     tile = np.uint64(_TILE)
     for d in range(np.uint64(words.shape[1])):
@@ -191,19 +167,23 @@ def sign_flips(
     key0, key1 = split_seed(seed)
 
     def task(start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        words = np.empty((padded.shape[0] // 32, stop - start), np.uint32)
-        _sign_words(start, exact, key0, key1, words)
-        sums = np.zeros(padded.shape[1] * (stop - start), kind)
-        table = np.empty(_GROUPS * 256 * _TILE, kind)
+        words = np.zeros((padded.shape[0] // 32, stop - start), np.uint32)
+        if exact:  # draw b: the first sign is +1, sign c is bit c - 1 of b
+            words[0] = 2 * np.arange(start, stop) + 1
+        else:
+            sign_words(start, key0, key1, words)
+        sums = scratch(padded.shape[1] * (stop - start), kind)
+        sums[:] = 0
+        table = scratch(_GROUPS * 256 * _TILE, kind)
         # Three kernels, not one: inlined together, the compiler spoils the inner loops.
         for base in range(0, padded.shape[1], _TILE):
             for first in range(0, groups, _GROUPS):
                 some = min(_GROUPS, groups - first)
-                _fill_tables(first, some, base, padded, table)
+                _fill_tables(first, some, base, _TILE, padded, table)
                 _add_tables(first, some, words, table, sums, base * (stop - start))
         counts = np.zeros((models, models), np.int64)
         chance_counts = np.zeros(models, np.int64)
-        _compare(sums, observed, np.empty((z.shape[0], _LANES), kind), counts, chance_counts)
+        _compare(sums, observed, scratch((z.shape[0], _LANES), kind), counts, chance_counts)
         return counts, chance_counts
 
     results = map_ranges(task, even_ranges(draws, threads, _DRAW_BLOCK), threads, engine, progress)

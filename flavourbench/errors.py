@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -30,10 +31,15 @@ def shown(value: object, limit: int = 60) -> str:
 
 def listed(values: list[str], limit: int = 10) -> str:
     """The first ``limit`` values, comma-separated, and how many more there are."""
-    text = ", ".join(shown(value) for value in values[:limit])
+    # Quotes show the spaces that make a value differ from what it looks like.
+    plain = [value == value.strip() != "" for value in values[:limit]]
+    parts = [shown(v) if p else f"'{shown(v)}'" for v, p in zip(values, plain, strict=False)]
+    text = ", ".join(parts)
     return text if len(values) <= limit else f"{text} and {len(values) - limit} more"
 
 
 def os_reason(error: OSError, path: Path | str) -> str:
     """One line for a failed file operation."""
-    return f"{shown(path, 200)}: {(error.strerror or str(error) or type(error).__name__).lower()}"
+    # By number: libraries put whole sentences into the text of their errors.
+    reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
+    return f"{shown(path, 200)}: {shown(reason, 200).lower()}"

@@ -88,78 +88,119 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-@contextlib.contextmanager
-def new_folder(path: Path, *, force: bool = False, marker: str) -> Iterator[Path]:
-    """A folder to fill that appears at ``path`` only when the block ends without an error.
+def check_place(
+    path: Path, *, force: bool = False, kept: Callable[[Path], str | None] | None = None
+) -> None:
+    """Refuse a place for a new folder, before the work that fills it.
 
     Parameters
     ----------
     force : bool
-        Put the new folder in the place of an existing one, which must hold ``marker``.
+        Replace what is at ``path``.
+    kept : callable, optional
+        Why what is at a path has to stay there all the same, or None.
 
     Raises
     ------
     InputError
-        ``path`` exists (and may not be replaced), or writing fails.
+        ``path`` exists and may not be replaced, or nothing can be written there.
     """
     if os.path.lexists(path):
-        replaceable = path.is_dir() and ((path / marker).exists() or not any(path.iterdir()))
         if not force:
             raise InputError(f"{shown(path, 200)} exists: choose another or pass --force")
-        if not replaceable:
-            raise InputError(f"{shown(path, 200)} holds no {marker}: it is not replaced")
-    with _work_folder(path) as work:
+        if Path.cwd().is_relative_to(path.resolve()):
+            raise InputError(f"{shown(path, 200)} holds the current folder: choose another")
+        reason = None if kept is None else kept(path)
+        if reason is not None:
+            raise InputError(f"{shown(path, 200)} is not replaced, {reason}: choose another")
+    above = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
+    if not above.is_dir():
+        raise InputError(f"cannot write {shown(path, 200)}: {shown(above, 200)} is not a folder")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write {shown(path, 200)}: {shown(above, 200)} is not writable")
+
+
+@contextlib.contextmanager
+def new_folder(
+    path: Path, *, force: bool = False, kept: Callable[[Path], str | None] | None = None
+) -> Iterator[Path]:
+    """A folder to fill that appears at ``path`` only when the block ends without an error.
+
+    Parameters and refusals are those of :func:`check_place`.
+
+    Raises
+    ------
+    InputError
+        ``path`` is refused, or writing fails.
+    """
+    check_place(path, force=force, kept=kept)
+    with _work_folder(path.parent, path) as work:
         yield work
         _move_into_place(work, path)
 
 
-def named_folder(parent: Path, fill: Callable[[Path], str]) -> Path:
+def named_folder(parent: Path, fill: Callable[[Path], str]) -> tuple[Path, bool]:
     """Fill a folder and put it under ``parent`` by the name that ``fill`` returns.
 
     The name must stand for the content: a folder of that name is kept as it is.
+
+    Returns
+    -------
+    The folder, and whether it is new.
 
     Raises
     ------
     InputError
         Writing fails.
     """
-    with _work_folder(parent / "unnamed") as work:
+    with _work_folder(parent, parent) as work:
         path = parent / fill(work)
-        if not path.exists():
+        try:
             work.rename(path)
-    return path
+        except OSError:  # POSIX renames onto an empty folder, and refuses any other
+            if not path.is_dir():
+                raise
+            return path, False
+    return path, True
 
 
 @contextlib.contextmanager
-def _work_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder beside ``path``, gone at the end unless it was moved."""
+def _work_folder(parent: Path, target: Path) -> Iterator[Path]:
+    """A temporary folder in ``parent``; what was not moved away is gone at the end."""
+    # Folders above that this call has to make: they go again if nothing arrives in them.
+    made = [folder for folder in (parent, *parent.parents) if not os.path.lexists(folder)]
+    work = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    except OSError as error:
-        raise InputError(f"cannot write {os_reason(error, path)}") from error
-    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=".fb-", dir=parent))
         work.chmod(0o777 & ~_umask())
         yield work
     except OSError as error:
-        raise InputError(f"cannot write {os_reason(error, path)}") from error
+        raise InputError(f"cannot write {os_reason(error, target)}") from error
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def _move_into_place(work: Path, path: Path) -> None:
-    if not path.exists():
+    if not os.path.lexists(path):
         work.rename(path)
         return
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-    path.rename(aside / "old")
+    aside = Path(tempfile.mkdtemp(prefix=".fb-", dir=path.parent))
+    old = aside / "old"
     try:
+        path.rename(old)
         work.rename(path)
     except BaseException:
-        (aside / "old").rename(path)
+        if os.path.lexists(old) and not os.path.lexists(path):
+            old.rename(path)
+        with contextlib.suppress(OSError):
+            aside.rmdir()  # stays where it still holds the old folder
         raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _umask() -> int:

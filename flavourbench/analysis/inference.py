@@ -234,11 +234,9 @@ def infer(
         raise InputError(f"{error}: add clusters to the thin strata or merge them") from error
     draws = resampled.draws
     score = point_scores(matrix.scores.values, design, exponent)
-    # Where no draw differs, rounding of the mean must not pass for a standard error.
-    moves = matrix.varies() & (draws.min(axis=1) != draws.max(axis=1))
-    if not moves.any():
+    se = np.where(matrix.varies(), standard_errors(draws, workers), 0.0)
+    if not se.any():
         raise InputError("no model's score varies between clusters: there is nothing to estimate")
-    se = np.where(moves, standard_errors(draws, workers), 0.0)
     alpha = plan.alpha
     everyone = np.arange(models, dtype=np.int64)
     critical = quantile(max_t(draws, score, se, workers), 1 - alpha)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fbcore.design import PORTFOLIOS, Design, Quantised, quantise
-from flavourbench.errors import InputError
+from flavourbench.errors import InputError, shown
 from flavourbench.identity import table_sha256
 
 
@@ -104,7 +104,7 @@ def build_matrix(
     tasks: Sequence[str],
     strata: Sequence[Stratum],
     clusters: Sequence[str],
-    values: NDArray[np.float64],
+    values: NDArray[np.float64] | Quantised,
     chance: NDArray[np.float64] | None = None,
     label: str | None = None,
 ) -> ScoreMatrix:
@@ -113,7 +113,7 @@ def build_matrix(
     Parameters
     ----------
     strata, clusters : sequence [T], of each task
-    values : float64 [M, T], finite, in the table's own unit
+    values : float64 [M, T], finite, in the table's own unit; or already on a grid
     chance : float64 [T], optional, in the same unit
 
     Raises
@@ -128,20 +128,24 @@ def build_matrix(
             if len(models) == 1
             else "no model in the table"
         )
-    distinct = sorted(set(strata), key=lambda stratum: stratum.id)
+    distinct = sorted(set(strata), key=lambda s: (s.id, s.panel or "", s.family or ""))
     for first, second in pairwise(distinct):
         if first.id == second.id:
             raise InputError(
-                f"stratum {first.id!r} stands for two panel and family pairs:"
-                f" {(first.panel, first.family)} and {(second.panel, second.family)}"
+                f"stratum {shown(first.id)} stands for two panel and family pairs,"
+                f" {_pair(first)} and {_pair(second)}: rename one, or give each an id of its own"
             )
     model_order = sorted(range(len(models)), key=models.__getitem__)
     task_order = sorted(range(len(tasks)), key=tasks.__getitem__)
     anchors = sorted(set(clusters))
     stratum_index = {stratum: i for i, stratum in enumerate(distinct)}
     anchor_index = {anchor: i for i, anchor in enumerate(anchors)}
+    cells = np.ix_(model_order, task_order)
     try:
-        quantised = quantise(np.ascontiguousarray(values[np.ix_(model_order, task_order)]))
+        if isinstance(values, Quantised):
+            quantised = replace(values, values=np.ascontiguousarray(values.values[cells]))
+        else:
+            quantised = quantise(np.ascontiguousarray(values[cells]))
         levels, error = _chance_levels(chance, task_order, quantised.exponent)
     except ValueError as problem:
         raise InputError(str(problem)) from problem
@@ -162,15 +166,21 @@ def build_matrix(
     )
 
 
+def _pair(stratum: Stratum) -> str:
+    """Panel and family, for an error line."""
+    return f"({shown(stratum.panel)}, {shown(stratum.family)})"
+
+
 def _chance_levels(
     chance: NDArray[np.float64] | None, order: list[int], exponent: int
 ) -> tuple[NDArray[np.int64] | None, float]:
     if chance is None:
         return None, 0.0
+    largest = float(np.abs(chance).max())
+    if largest * PORTFOLIOS * 10.0**exponent >= 2**53:
+        raise ValueError(f"chance levels up to {largest:g} are too large: rescale them")
     levels = chance[order] * PORTFOLIOS
     grid = np.rint(levels * 10.0**exponent)
-    if np.abs(grid).max() >= 2**53:
-        raise ValueError(f"chance levels up to {np.abs(chance).max():g} are too large")
     error = np.abs(grid / 10.0**exponent - levels)
     exact = error <= 4 * np.spacing(np.abs(levels))  # 56 times a decimal rounds in float64
     return grid.astype(np.int64), float(np.where(exact, 0.0, error).max())

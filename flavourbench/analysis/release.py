@@ -7,21 +7,26 @@ time, the place, the machine or the number of threads.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fbcore.design import PORTFOLIOS, Quantised
 from flavourbench import __version__
 from flavourbench.analysis.inference import Inference
 from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
 from flavourbench.analysis.result import leaderboard_object
-from flavourbench.errors import CheckError, InputError, shown
+from flavourbench.errors import CheckError, InputError, listed, os_reason, shown
 from flavourbench.identity import (
     Column,
     canonical_json,
+    check_place,
     file_sha256,
     json_sha256,
     named_folder,
@@ -34,8 +39,8 @@ MANIFEST, SEAL = "manifest.json", "RELEASE.sha256"
 
 
 def is_release(path: Path) -> bool:
-    """Whether ``path`` looks like a release folder."""
-    return (path / SEAL).is_file() and (path / MANIFEST).is_file()
+    """Whether ``path`` is a release folder, be it a damaged one."""
+    return any(os.path.isfile(path / name) for name in (SEAL, MANIFEST))  # noqa: PTH113
 
 
 def find_release(folder: Path) -> Path:
@@ -46,12 +51,24 @@ def find_release(folder: Path) -> Path:
     InputError
         There is none.
     """
-    if is_release(folder):
-        return folder
-    found = [path for path in (folder / "releases").glob("*") if is_release(path)]
-    if not found:
+    seals = [folder / SEAL]
+    if not seals[0].is_file():
+        seals = [*(folder / "releases").glob(f"[!.]*/{SEAL}")]  # hidden ones are being written
+    if not seals:
         raise InputError("no release here or in ./releases: name one, or make one with `fb infer`")
-    return max(found, key=lambda path: ((path / SEAL).stat().st_mtime_ns, path.name))
+    return max(seals, key=lambda seal: (seal.stat().st_mtime_ns, seal.parent.name)).parent
+
+
+def check_target(path: Path, *, force: bool = False) -> None:
+    """Say before computing what :func:`write_release` would say after it.
+
+    Raises
+    ------
+    InputError
+        ``path`` exists (and ``force`` is not given or it is no release), or its place
+        cannot be written.
+    """
+    check_place(path, force=force, kept=_foreign)
 
 
 def write_release(inference: Inference, path: Path, *, force: bool = False) -> str:
@@ -60,9 +77,9 @@ def write_release(inference: Inference, path: Path, *, force: bool = False) -> s
     Raises
     ------
     InputError
-        ``path`` exists (and ``force`` is not given or it is no release), or writing fails.
+        See :func:`check_target`; or writing fails.
     """
-    with new_folder(path, force=force, marker=SEAL) as folder:
+    with new_folder(path, force=force, kept=_foreign) as folder:
         return _fill(inference, folder)
 
 
@@ -70,8 +87,38 @@ def write_named_release(inference: Inference, parent: Path, stem: str) -> Path:
     """Write a release under ``parent`` whose name ends with its digest.
 
     The name stands for the content, so an equal release that is already there is kept.
+
+    Raises
+    ------
+    InputError
+        Writing fails.
+    CheckError
+        The folder of that name is no longer the release that was written there.
     """
-    return named_folder(parent, lambda folder: f"{stem}-{_fill(inference, folder)[:12]}")
+    path, new = named_folder(parent, lambda folder: f"{stem}-{_fill(inference, folder)[:12]}")
+    if not new:
+        read_manifest(path)
+        with contextlib.suppress(OSError):
+            os.utime(path / SEAL)  # it is the newest result again
+    return path
+
+
+def _foreign(path: Path) -> str | None:
+    """Why a path is more than a release (or an empty folder), so that it must stay."""
+    if not path.is_dir():
+        return "it is no folder"
+    names = {entry.name for entry in path.iterdir()}
+    if not names:
+        return None
+    try:
+        files = set(json.loads((path / MANIFEST).read_bytes())["files"])
+        release = SEAL in names
+    except (OSError, ValueError, LookupError, TypeError):
+        release = False
+    if not release:
+        return f"it is no release (no {SEAL} with its {MANIFEST})"
+    other = sorted(names - {MANIFEST, SEAL} - files)
+    return f"it holds {listed(other)} beside the release" if other else None
 
 
 def _fill(inference: Inference, folder: Path) -> str:
@@ -101,13 +148,14 @@ def _fill(inference: Inference, folder: Path) -> str:
         ],
         "design": board["design"],
         "plan": board["plan"],
+        "rounding": {"scores": matrix.scores.largest_error, "chance": matrix.chance_error},
         "warnings": board["warnings"],
         "files": files,
     }
     data = canonical_json(manifest)
     (folder / MANIFEST).write_bytes(data)
     digest = json_sha256(manifest)
-    (folder / SEAL).write_text(f"{digest}  {MANIFEST}\n", encoding="ascii")
+    (folder / SEAL).write_bytes(_seal(digest))
     return digest
 
 
@@ -192,26 +240,50 @@ def read_manifest(path: Path) -> dict[str, Any]:
     CheckError
         A file is missing, altered or not listed.
     """
+    where = shown(path, 200)
+    if not os.path.lexists(path):
+        raise InputError(f"{where}: no such file or directory")
     if not is_release(path):
-        raise InputError(f"{shown(path, 200)} is not a release folder (no {SEAL})")
-    sealed = (path / SEAL).read_text(encoding="ascii", errors="replace").split()
-    if not sealed or file_sha256(path / MANIFEST) != sealed[0]:
+        raise InputError(f"{where} is not a release folder (no {SEAL})")
+    try:
+        manifest = _sealed_manifest(path)
+        _check_files(path, manifest["files"])
+    except OSError as error:
+        raise InputError(f"cannot read {os_reason(error, path)}") from error
+    return manifest
+
+
+def _sealed_manifest(path: Path) -> dict[str, Any]:
+    for name in (SEAL, MANIFEST):
+        if not (path / name).is_file():
+            raise CheckError(f"{shown(path, 200)}: {name} is missing")
+    if (path / SEAL).read_bytes() != _seal(file_sha256(path / MANIFEST)):
         raise CheckError(f"{shown(path, 200)}: {MANIFEST} does not have the digest in {SEAL}")
-    manifest: dict[str, Any] = json.loads((path / MANIFEST).read_bytes())
-    if manifest.get("format") != FORMAT:
+    try:
+        manifest: dict[str, Any] = json.loads((path / MANIFEST).read_bytes())
+        found = manifest["format"]
+    except (ValueError, LookupError, TypeError):
+        found = "unknown"
+    if found != FORMAT:
         raise InputError(
-            f"{shown(path, 200)} has format {shown(manifest.get('format'))}:"
-            f" this version reads {FORMAT}"
+            f"{shown(path, 200)} has format {shown(found)}: this version reads {FORMAT}"
         )
-    for name, entry in manifest["files"].items():
+    return manifest
+
+
+def _seal(digest: str) -> bytes:
+    return f"{digest}  {MANIFEST}\n".encode("ascii")
+
+
+def _check_files(path: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, entry in files.items():
         if not (path / name).is_file():
             raise CheckError(f"{shown(path, 200)}: {shown(name)} is missing")
         if file_sha256(path / name) != entry["file_sha256"]:
             raise CheckError(f"{shown(path, 200)}: {shown(name)} is not the file that was released")
-    extra = sorted({f.name for f in path.iterdir()} - {*manifest["files"], MANIFEST, SEAL})
+    extra = sorted({entry.name for entry in path.iterdir()} - {*files, MANIFEST, SEAL})
     if extra:
         raise CheckError(f"{shown(path, 200)}: {shown(extra[0])} is not listed in {MANIFEST}")
-    return manifest
 
 
 def read_leaderboard(path: Path) -> dict[str, Any]:
@@ -233,17 +305,21 @@ def read_matrix(path: Path) -> ScoreMatrix:
         entry["id"]: Stratum(entry["id"], entry["panel"], entry["family"])
         for entry in manifest["design"]["strata"]
     }
+    # The grid of the release, which need not be the coarsest one for the rounded scores.
+    exponent, rounding = manifest["plan"]["exponent"], manifest["rounding"]
+    unit = 10.0**exponent
+    grid = np.rint(scores * unit).astype(np.int64).reshape(len(models), len(tasks["task"]))
     chance = None
     if "chance_56ths" in tasks:
-        unit = 10.0 ** manifest["plan"]["exponent"]
-        chance = np.array(tasks["chance_56ths"], np.float64) / unit / 56
-    return build_matrix(
+        chance = np.array(tasks["chance_56ths"], np.float64) / unit / PORTFOLIOS
+    matrix = build_matrix(
         models,
         [model["name"] for model in manifest["models"]],
         tasks["task"],
         [strata[stratum] for stratum in tasks["stratum"]],
         tasks["anchor"],
-        scores.reshape(len(models), len(tasks["task"])),
+        Quantised(grid, exponent, rounding["scores"]),
         chance,
         manifest["label"],
     )
+    return replace(matrix, chance_error=rounding["chance"])

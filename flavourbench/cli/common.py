@@ -20,8 +20,11 @@ _PATIENCE = 1.0
 
 
 def echo_json(value: dict[str, Any]) -> None:
-    """Print one JSON object on standard output."""
-    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    """Print one JSON object on standard output, in ASCII.
+
+    So names hold nothing that a terminal obeys, whatever the encoding of the stream.
+    """
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 def parse_columns(pairs: list[str]) -> dict[str, str]:

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, parse_columns, progress_bar
+from flavourbench.errors import InputError, shown
 
 if TYPE_CHECKING:
     from flavourbench.analysis.matrix import ScoreMatrix
     from flavourbench.analysis.tables import ReadOptions
 
-EXAMPLES = """Examples:
-fb infer                                        (the bundled published summary) |
-fb infer scores.csv --draws 50000 --out release |
-fb infer wide.parquet --column anchor=item --cluster anchor |
-fb infer release --seed 7 --json > result.json"""
+RELEASES = Path("releases")
+# The lone \b keeps the help from rewrapping the lines under it.
+EXAMPLES = """\b
+Examples:
+  fb infer                                   the bundled published summary
+  fb infer scores.csv --out release          a table, long or wide
+  fb infer t.parquet --column anchor=item    a column of another name
+  fb infer release --seed 7 --json           a release again"""
 
 
 def command(
@@ -65,19 +69,19 @@ def command(
     """
     from flavourbench.analysis.inference import infer
     from flavourbench.analysis.plan import Plan
-    from flavourbench.analysis.release import write_named_release, write_release
+    from flavourbench.analysis.release import check_target, write_named_release, write_release
     from flavourbench.analysis.result import leaderboard_object, result_object
 
     plan = Plan(draws, flips, seed, alpha)
     options = _read_options(column, layout, cluster, single_stratum)
-    if out is not None:
-        _check_target(out, force)
+    if force and out is None:
+        raise InputError("--force replaces the release at --out: name one")
+    check_target(out or RELEASES / "new", force=force)
     matrix = _load(source, options)
     with progress_bar() as progress:
         inference = infer(matrix, plan, threads, progress=progress)
     if out is None:
-        stem = "bundled" if source is None else source.resolve().stem
-        out = write_named_release(inference, Path("releases"), stem)
+        out = write_named_release(inference, RELEASES, _stem(source))
     else:
         write_release(inference, out, force=force)
     if json_output:
@@ -88,19 +92,15 @@ def command(
     print_leaderboard(leaderboard_object(inference), footer=f"Release: {out}")
 
 
-def _check_target(out: Path, force: bool) -> None:
-    """Say before computing what would be said after it."""
-    from flavourbench.errors import InputError, shown
-
-    if out.exists() and not force:
-        raise InputError(f"{shown(out, 200)} exists: choose another or pass --force")
+def _stem(source: Path | None) -> str:
+    """First part of a release's name; short, since file systems limit names to 255 bytes."""
+    return "bundled" if source is None else source.resolve().stem[:40]
 
 
 def _read_options(
     column: list[str] | None, layout: str, cluster: str, single_stratum: bool
 ) -> ReadOptions:
     from flavourbench.analysis.tables import ReadOptions
-    from flavourbench.errors import InputError, shown
 
     if layout not in ("auto", "long", "wide"):
         raise InputError(f"--layout {shown(layout)}: use auto, long or wide")
@@ -112,10 +112,14 @@ def _read_options(
 def _load(source: Path | None, options: ReadOptions) -> ScoreMatrix:
     from flavourbench.analysis.bundled import bundled_matrix
     from flavourbench.analysis.release import is_release, read_matrix
-    from flavourbench.analysis.tables import read_scores
+    from flavourbench.analysis.tables import ReadOptions, read_scores
 
-    if source is None:
-        return bundled_matrix()
-    if is_release(source):
-        return read_matrix(source)
-    return read_scores(source, options)
+    if source is not None and not is_release(source):
+        return read_scores(source, options)
+    if options != ReadOptions():
+        what = "the bundled summary" if source is None else "a release"
+        raise InputError(
+            f"--column, --layout, --cluster and --single-stratum describe tables, not {what}:"
+            " leave them out"
+        )
+    return bundled_matrix() if source is None else read_matrix(source)

@@ -9,9 +9,11 @@ import typer
 
 from flavourbench.cli.common import Json, echo_json
 
-EXAMPLES = """Examples:
-fb leaderboard                (the newest release in ./releases) |
-fb leaderboard release --json"""
+# The lone \b keeps the help from rewrapping the lines under it.
+EXAMPLES = """\b
+Examples:
+  fb leaderboard                   the newest release in ./releases
+  fb leaderboard release --json    another one, as JSON"""
 
 
 def command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Annotated
@@ -10,12 +11,13 @@ import typer
 
 from flavourbench import __version__
 from flavourbench.cli import infer, leaderboard
-from flavourbench.errors import FlavourBenchError
+from flavourbench.errors import FlavourBenchError, os_reason, shown
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="fb",
     help="Rank language models against executable ground truth.",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,6 +46,9 @@ def run() -> None:
     """Entry point of the console script."""
     # BLAS must not start threads of its own beside ours: it collapses when they contend.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller: what goes there is not wanted
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
     sys.exit(main(sys.argv[1:]))
 
 
@@ -52,27 +57,55 @@ def main(arguments: list[str]) -> int:
     from typer.exceptions import Abort, TyperException
 
     try:
-        code = app(arguments, standalone_mode=False, prog_name="fb")
+        code = app(arguments or ["--help"], standalone_mode=False, prog_name="fb")
         sys.stdout.flush()
     except FlavourBenchError as error:
         return _say(str(error), error.exit_code)
     except TyperException as error:
         return _say(_usage_message(error), 2)
     except (KeyboardInterrupt, Abort):
-        return _say("interrupted", 130)
+        code = INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone (as in `fb … | head`): not an error, and nothing left to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _reader_gone()
+    except OSError as error:
+        _drop_output()
+        return _say(f"cannot use {os_reason(error, error.filename or 'standard output')}", 2)
+    except MemoryError as error:
+        return _say(f"not enough memory ({error}): use fewer --draws", 2)
+    except SystemExit as error:
+        # Typer turns a closed pipe into an exit of its own.
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        return _reader_gone()
+    if code == INTERRUPTED:  # Typer returns it for an interrupt inside a command
+        return _say("interrupted", INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _reader_gone() -> int:
+    """The reader has left (as in ``fb … | head``): not an error, and nothing left to say."""
+    _drop_output()
+    return 0
+
+
+def _drop_output() -> None:
+    # What is buffered would fail again when the interpreter flushes it at its end.
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, code: int) -> int:
     line = " ".join(message.split())
-    print(f"fb: {line}", file=sys.stderr)  # noqa: T201
+    with contextlib.suppress(OSError):
+        print(f"fb: {line}", file=sys.stderr)  # noqa: T201
     return code
 
 
 def _usage_message(error: Exception) -> str:
     formatted = getattr(error, "format_message", None)
-    return str(formatted() if formatted is not None else error)
+    message = str(formatted() if formatted is not None else error).rstrip(".")
+    details = getattr(error.__cause__, "errors", None)  # a pydantic error knows the value
+    if details is not None:
+        message += f", got '{shown(details()[0]['input'])}'"
+    command = getattr(getattr(error, "ctx", None), "command_path", "fb")
+    return f"{message} (see `{command} --help`)"

@@ -18,9 +18,19 @@ from flavourbench.errors import shown
 _BOX = Box("    \n    \n ── \n    \n ╌╌ \n    \n    \n    \n")
 _ASCII_BOX = Box("    \n    \n -- \n    \n .. \n    \n    \n    \n", ascii=True)
 _GROUP_STYLES = ("cyan", "magenta", "green", "yellow", "blue")
-_NARROWEST_STRIP, _WIDEST_STRIP = 10, 44
-_NARROWEST_NAME = 14
-_MAX_FAMILIES = 8
+#: Narrower than this the terminal wraps, so that no number is cut.
+_NARROWEST = 24
+_NARROWEST_STRIP, _GOOD_STRIP, _WIDEST_STRIP = 10, 20, 44
+_GOOD_NAME = 20
+_NARROWEST_HEAD = 4
+#: What gives way as the screen narrows, and the room that names must have with the rest.
+_STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("ranks", "band", "strip", "families"), 14),
+    (("ranks", "band", "strip"), 12),
+    (("ranks", "band"), 8),
+    (("band",), 6),
+    ((), 5),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +41,35 @@ class _Glyphs:
     high: str
     dash: str
     cut: str
+    dot: str
 
 
-_UNICODE = _Glyphs("├", "─", "●", "┤", "–", "…")
-_ASCII = _Glyphs("|", "-", "o", "|", "-", "~")
+_UNICODE = _Glyphs("├", "─", "●", "┤", "–", "…", "·")
+_ASCII = _Glyphs("|", "-", "o", "|", "-", "~", "|")
+
+
+@dataclass(frozen=True, slots=True)
+class _Screen:
+    """What the output can show."""
+
+    width: int
+    encoding: str
+
+    @property
+    def unicode(self) -> bool:
+        return self.encoding.lower().startswith("utf")
+
+    @property
+    def glyphs(self) -> _Glyphs:
+        return _UNICODE if self.unicode else _ASCII
+
+    def text(self, value: object, limit: int = 400) -> str:
+        """``value`` without anything that a terminal obeys or the encoding lacks."""
+        safe = shown(value, limit)
+        if self.unicode:
+            return safe
+        safe = safe.replace("…", self.glyphs.cut)
+        return safe.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,88 +87,161 @@ class _Axis:
         return round(min(max(share, 0.0), 1.0) * (self.width - 1))
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Which columns are shown, and the cells of those that can give and take."""
+
+    shown: tuple[str, ...]
+    name: int
+    strip: int
+    families: tuple[int, ...]
+
+
 def print_leaderboard(
     board: dict[str, Any], footer: str | None = None, console: Console | None = None
 ) -> None:
     """Print the ranking of ``leaderboard.json``: one row a model, a rule between groups."""
     out = console or Console(highlight=False, markup=False, emoji=False)
-    glyphs = _UNICODE if out.options.encoding.lower().startswith("utf") else _ASCII
-    rows = board["models"]
+    if out.width < _NARROWEST:
+        out.width = _NARROWEST
+    screen = _Screen(out.width, out.options.encoding)
+    # Written at once and by ourselves: rich ends the process when the reader has left.
+    with out.capture() as captured:
+        _print_parts(out, board, screen, footer)
+    out.file.write(captured.get())
+
+
+def _print_parts(out: Console, board: dict[str, Any], screen: _Screen, footer: str | None) -> None:
     if board["label"]:
-        out.print(Text(f"Note: {shown(board['label'], 400)}", style="bold yellow"))
-    out.print(_leaderboard_table(rows, out.width, glyphs))
-    for line in _summary(board, glyphs):
+        out.print(Text(f"Note: {screen.text(board['label'])}", style="bold yellow"))
+    table, complete = _leaderboard_table(board["models"], screen)
+    out.print(table)
+    for line in _summary(board, screen):
         out.print(Text(line, style="dim"))
+    if not complete:
+        out.print(Text("Narrow screen: --json has all columns.", style="dim"))
     for warning in board["warnings"]:
         if not (board["label"] and board["label"] in warning):
-            out.print(Text(f"Warning: {shown(warning, 1000)}", style="yellow"))
+            out.print(Text(f"Warning: {screen.text(warning, 1000)}", style="yellow"))
     if footer:
-        out.print(Text(shown(footer, 300), style="dim"), soft_wrap=True)
+        out.print(Text(screen.text(footer, 4096), style="dim"), soft_wrap=True)
 
 
-def _leaderboard_table(rows: list[dict[str, Any]], width: int, glyphs: _Glyphs) -> Table:
+def _leaderboard_table(rows: list[dict[str, Any]], screen: _Screen) -> tuple[Table, bool]:
+    """The table, and whether it has room for all columns."""
     low = min(row["simultaneous"][0] for row in rows)
     high = max(row["simultaneous"][1] for row in rows)
-    decimals = _decimals(high - low, width)
-    texts = [_row_texts(row, decimals, glyphs) for row in rows]
-    families = list(rows[0]["family_scores"])
-    fixed = sum(max(cell_len(text[k]) for text in texts) + 1 for k in range(4))
-    fixed += 2 + len(str(rows[-1]["group"]))
-    family_width = max(cell_len(f) for text in texts for f in text[4:]) if families else 0
-    room = width - fixed - len(families) * (family_width + 1)
-    if len(families) > _MAX_FAMILIES or room < _NARROWEST_NAME + _NARROWEST_STRIP:
-        families = []
-        room = width - fixed
-    longest = max(cell_len(shown(row["name"], 400)) for row in rows)
-    strip = min(max(_NARROWEST_STRIP, room - 1 - longest, room * 2 // 5), _WIDEST_STRIP)
-    name_width = max(min(longest, room - strip - 1), 6)
-    axis = _Axis(low, high, strip)
+    decimals = _decimals(high - low, screen.width)
+    families = [screen.text(name) for name in rows[0]["family_scores"]]
+    names = [screen.text(row["name"]) for row in rows]
+    texts = [_row_texts(row, decimals, screen.glyphs) for row in rows]
+    layout = _fit(texts, max(cell_len(name) for name in names), families, screen.width)
+    axis = _Axis(low, high, layout.strip)
 
-    plain = glyphs is _ASCII
-    table = Table(box=_ASCII_BOX if plain else _BOX, show_edge=False, padding=0, pad_edge=False)
-    for name, side in (("#", "right"), ("ranks", "right")):
-        table.add_column(name, justify=side, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("model", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("band", justify="center", no_wrap=True)
-    table.add_column(_axis_label(axis, decimals), no_wrap=True)
-    for family in families:
-        head = set_cell_size(shown(family), family_width).rstrip()
-        table.add_column(head, justify="right", no_wrap=True)
+    box = _BOX if screen.unicode else _ASCII_BOX
+    table = Table(box=box, show_edge=False, padding=0, pad_edge=False)
+    heads = {"rank": "#", "ranks": "ranks", "model": "model", "score": "score", "band": "band"}
+    heads["strip"] = _axis_label(axis, decimals)
+    kept = [key for key in heads if key in ("rank", "model", "score", *layout.shown)]
+    sides = {"model": "left", "strip": "left", "band": "center"}
+    for key in kept:
+        table.add_column(Text(heads[key]), justify=sides.get(key, "right"), no_wrap=True)  # type: ignore[arg-type]
+    wide = "families" in layout.shown
+    for head in _heads(families, layout.families, screen.glyphs.cut) if wide else ():
+        table.add_column(Text(head), justify="right", no_wrap=True)
     table.add_column("g", justify="right", no_wrap=True)
 
-    for index, (row, text) in enumerate(zip(rows, texts, strict=True)):
+    for index, (row, name, text) in enumerate(zip(rows, names, texts, strict=True)):
         last = index + 1 == len(rows) or rows[index + 1]["group"] != row["group"]
         style = _GROUP_STYLES[(row["group"] - 1) % len(_GROUP_STYLES)]
-        cells = [
-            Text(text[0]),
-            Text(text[1], style="dim"),
-            Text(shorten(row["name"], name_width, glyphs.cut)),
-            Text(text[2], style="bold"),
-            Text(text[3], style="dim"),
-            Text(_strip(row, axis, glyphs), style=style),
-            *(Text(value) for value in (text[4:] if families else [])),
-            Text(str(row["group"]), style=style),
-        ]
-        table.add_row(*cells, end_section=last)
-    return table
+        cells = {
+            "rank": Text(text[0]),
+            "ranks": Text(text[1], style="dim"),
+            "model": Text(shorten(name, layout.name, screen.glyphs.cut)),
+            "score": Text(text[2], style="bold"),
+            "band": Text(text[3], style="dim"),
+            "strip": Text(_strip(row, axis, screen.glyphs), style=style),
+        }
+        scores = [Text(value) for value in (text[5:] if wide else [])]
+        group = Text(text[4], style=style)
+        table.add_row(*(cells[key] for key in kept), *scores, group, end_section=last)
+    return table, wide or not families
+
+
+def _fit(texts: list[list[str]], longest: int, families: list[str], width: int) -> _Layout:
+    """Columns and widths for a screen: whole numbers first, then names, then the strip."""
+    cells = [max(cell_len(row[k]) for row in texts) for k in range(len(texts[0]))]
+    rank, ranks, score, band, group = cells[:5]
+    heads = [
+        max(size, min(_NARROWEST_HEAD, cell_len(family)))
+        for size, family in zip(cells[5:], families, strict=True)
+    ]
+    sizes = {
+        "ranks": max(ranks, len("ranks")) + 1,
+        "band": max(band, len("band")) + 1,
+        "strip": _NARROWEST_STRIP + 1,
+        "families": sum(heads) + len(heads),
+    }
+    longest = max(longest, len("model"))
+    room = width - (rank + max(score, len("score")) + group + 3)
+    for columns, narrowest in _STEPS:
+        name = min(longest, narrowest)
+        spare = room - name - sum(sizes[key] for key in columns)
+        if spare >= 0:
+            break
+
+    def grown(size: int, goal: int) -> int:
+        nonlocal spare
+        more = max(min(goal - size, spare), 0)
+        spare -= more
+        return size + more
+
+    strip = _NARROWEST_STRIP
+    name = grown(name, min(longest, _GOOD_NAME))
+    if "strip" in columns:
+        strip = grown(strip, _GOOD_STRIP)
+    name = grown(name, longest)
+    if "families" in columns:
+        for goal in range(_NARROWEST_HEAD, max(map(cell_len, families), default=0) + 1):
+            heads = [
+                grown(size, min(goal, cell_len(family)))
+                for size, family in zip(heads, families, strict=True)
+            ]
+    if "strip" in columns:
+        strip = grown(strip, _WIDEST_STRIP)
+    return _Layout(columns, name, strip, tuple(heads))
+
+
+def _heads(families: list[str], widths: tuple[int, ...], cut: str) -> list[str]:
+    """Column heads: the beginnings of the names where these differ."""
+    pairs = list(zip(families, widths, strict=True))
+    heads = [set_cell_size(f, w).rstrip() if cell_len(f) > w else f for f, w in pairs]
+    if len(set(heads)) < len(heads):
+        heads = [shorten(family, width, cut) for family, width in pairs]
+    return heads
 
 
 def _row_texts(row: dict[str, Any], decimals: int, glyphs: _Glyphs) -> list[str]:
+    """Rank, rank interval, score, band, group, family scores."""
     first, last = row["rank_interval"]
     low, high = row["simultaneous"]
     return [
         str(row["rank"]),
         f"{first}{glyphs.dash}{last}",
-        f"{row['score']:.{decimals}f}",
+        _number(row["score"], decimals),
         _span(low, high, decimals, glyphs),
-        *(f"{value:.{decimals}f}" for value in row["family_scores"].values()),
+        str(row["group"]),
+        *(_number(value, decimals) for value in row["family_scores"].values()),
     ]
+
+
+def _number(value: float, decimals: int) -> str:
+    return f"{value:z.{decimals}f}"  # z: no negative zero
 
 
 def _span(low: float, high: float, decimals: int, glyphs: _Glyphs) -> str:
     dash = glyphs.dash if low >= 0 else " to "
-    return f"{low:.{decimals}f}{dash}{high:.{decimals}f}"
+    return f"{_number(low, decimals)}{dash}{_number(high, decimals)}"
 
 
 def _decimals(span: float, width: int) -> int:
@@ -144,9 +252,11 @@ def _decimals(span: float, width: int) -> int:
 
 
 def _axis_label(axis: _Axis, decimals: int) -> str:
-    left, right = f"{axis.low:.{max(decimals - 1, 0)}f}", f"{axis.high:.{max(decimals - 1, 0)}f}"
+    left, right = (_number(end, max(decimals - 1, 0)) for end in (axis.low, axis.high))
     gap = axis.width - len(left) - len(right)
-    return left + " " * gap + right if gap > 0 else left[: axis.width]
+    if gap > 0:
+        return left + " " * gap + right
+    return left if len(left) <= axis.width else ""
 
 
 def _strip(row: dict[str, Any], axis: _Axis, glyphs: _Glyphs) -> str:
@@ -170,26 +280,45 @@ def shorten(name: str, width: int, cut: str = "…") -> str:
     return head + cut + tail.lstrip()
 
 
-def _summary(board: dict[str, Any], glyphs: _Glyphs) -> list[str]:
+def _summary(board: dict[str, Any], screen: _Screen) -> list[str]:
     design, plan, panels = board["design"], board["plan"], board["panels"]
-    dot = "·" if glyphs is _UNICODE else "|"
     models = design["models"]
     tests = "all sign vectors" if plan["flips_exact"] else f"{plan['flips']:,} sign flips"
-    lines = [
-        f"{models} models {dot} {design['tasks']:,} tasks {dot} {design['clusters']:,} anchors"
-        f" {dot} {len(design['strata'])} strata {dot} {plan['draws']:,} draws {dot} {tests}"
-        f" {dot} seed {plan['seed']}",
+    sizes = [
+        f"{models} models",
+        f"{design['tasks']:,} tasks",
+        f"{design['clusters']:,} anchors",
+        f"{len(design['strata'])} strata",
+        f"{plan['draws']:,} draws",
+        tests,
+        f"seed {plan['seed']}",
+    ]
+    found = [
         f"{board['resolved_pairs']:,} of {models * (models - 1) // 2:,} pairs resolved"
-        f" (Holm, alpha {plan['alpha']:g}) {dot} band {board['level']:.4g} simultaneous,"
-        f" max-t {board['max_t_critical']:.3f}"
-        + (f" {dot} panels r = {panels['pearson']:.3f}" if panels["pearson"] is not None else ""),
+        f" (Holm, alpha {plan['alpha']:g})",
+        f"band {board['level']:.4g} simultaneous, max-t {board['max_t_critical']:.3f}",
+    ]
+    if panels["pearson"] is not None:
+        found.append(f"panels r = {panels['pearson']:.3f}")
+    top = next((row for row in board["models"] if row["id"] == board["top_model"]), None)
+    return [
+        *_flow(sizes, screen),
+        *_flow(found, screen),
         "ranks: bootstrap interval, one model at a time. g: a model opens a new group when it is"
         " resolved from a member of the group above it.",
-    ]
-    top = next((row for row in board["models"] if row["id"] == board["top_model"]), None)
-    lines.append(
         "No model is resolved above all others."
         if top is None
-        else f"{shown(top['name'], 200)} is resolved above every other model."
-    )
+        else f"{screen.text(top['name'], 200)} is resolved above every other model.",
+    ]
+
+
+def _flow(parts: list[str], screen: _Screen) -> list[str]:
+    """Parts joined by dots, broken into lines between them."""
+    lines = parts[:1]
+    for part in parts[1:]:
+        longer = f"{lines[-1]} {screen.glyphs.dot} {part}"
+        if cell_len(longer) <= screen.width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
     return lines

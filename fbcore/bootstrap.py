@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fbcore._jit import device, exact_device, kernel, scratch
 from fbcore.blocks import LEAF, Engine, even_ranges, map_ranges
-from fbcore.counter import LANES, MAX_ATTEMPT, lane_picks, split_seed
+from fbcore.counter import LANES, MAX_ATTEMPT, lane_picks, place_of, split_seed
 from fbcore.design import GROUP, Design, sum_by
 
 _DRAW_BLOCK = 2048
@@ -37,42 +37,22 @@ class Bootstrap:
 
 
 @device
-def _count_block(first, clusters, k0, k1, couples, places, counts):  # type: ignore[no-untyped-def]
-    """``counts`` [C * LANES]: how often each cluster is picked in the draws from ``first`` on.
+def _count_draws(first, attempt, only, clusters, k0, k1, couples, places, counts):  # type: ignore[no-untyped-def]
+    """Add the picks of the LANES draws from ``first`` on, or of draw first + ``only`` alone.
 
-    ``places`` is ``couples`` read as uint32 (see :func:`fbcore.counter.lane_picks`).
+    ``counts`` [(C + 1) * LANES]; its last row takes the void picks of the last block.
     """
-    for i in range(counts.shape[0]):
-        counts[i] = 0
-    for block in range(clusters // 4):
-        lane_picks(block, first, 0, clusters, k0, k1, couples)
-        for i in range(4 * LANES):
-            counts[np.uint64(places[i])] += 1
-    if clusters % 4:
-        lane_picks(clusters // 4, first, 0, clusters, k0, k1, couples)
-        for d in range(LANES):
-            _count_last(d, clusters, places, counts)
-
-
-@device
-def _count_last(d, clusters, places, counts):  # type: ignore[no-untyped-def]
-    """Count the one to three picks of draw ``d`` in the last block."""
-    for r in range(clusters % 4):
-        counts[np.uint64(places[2 * (LANES * (r // 2) + d) + r % 2])] += 1
-
-
-@device
-def _count_again(d, first, attempt, clusters, k0, k1, couples, places, counts):  # type: ignore[no-untyped-def]
-    """Counts of draw ``first + d`` alone, at another attempt."""
-    for c in range(clusters):
-        counts[c * LANES + d] = 0
-    for block in range(clusters // 4):
-        lane_picks(block, first, attempt, clusters, k0, k1, couples)
-        for r in range(4):
-            counts[np.uint64(places[2 * (LANES * (r // 2) + d) + r % 2])] += 1
-    if clusters % 4:
-        lane_picks(clusters // 4, first, attempt, clusters, k0, k1, couples)
-        _count_last(d, clusters, places, counts)
+    for block in range((clusters + 3) // 4):
+        lane_picks(block, first, attempt, clusters, k0, k1, couples, places)
+        for r in range(clusters - 4 * block, 4):
+            for d in range(LANES):
+                places[place_of(r, d)] = clusters * LANES + d
+        if only < 0:
+            for i in range(4 * LANES):
+                counts[np.uint64(places[i])] += 1
+        else:
+            for r in range(4):
+                counts[np.uint64(places[place_of(r, only)])] += 1
 
 
 @exact_device
@@ -161,28 +141,37 @@ def _bootstrap_range(  # type: ignore[no-untyped-def]
     status,
     out,
 ):
-    """Draws ``start … stop - 1`` into ``out``; ``status`` = (redraws, failed draws)."""
+    """Draws ``start … stop - 1`` into ``out``; ``status`` = (redraws, failed)."""
     k0 = np.uint64(key0)
     k1 = np.uint64(key1)
     strata = bounds.shape[0] - 1
     for first in range(start, stop, LANES):
         width = min(LANES, stop - first)
-        _count_block(first, clusters, k0, k1, couples, places, counts)
+        for i in range(counts.shape[0]):
+            counts[i] = 0
         for d in range(LANES):
             attempts[d] = 0
-        again = True
-        while again:
+        only = -1
+        attempt = 0
+        while True:
+            _count_draws(first, attempt, only, clusters, k0, k1, couples, places, counts)
             _block_means(bounds, cell_cluster, counts, values, tile, sums, means, empty)
-            again = False
+            only = -1
             for d in range(width):
-                if empty[d] == 1 and attempts[d] <= MAX_ATTEMPT:
-                    attempts[d] += 1
-                    if attempts[d] > MAX_ATTEMPT:
-                        status[1] += 1
-                        continue
-                    status[0] += 1
-                    again = True
-                    _count_again(d, first, attempts[d], clusters, k0, k1, couples, places, counts)
+                if empty[d] and attempts[d] <= MAX_ATTEMPT:
+                    only = d
+                    break
+            if only < 0:
+                break
+            # An empty stratum: this draw again, at the next attempt.
+            attempts[only] += 1
+            attempt = attempts[only]
+            if attempt > MAX_ATTEMPT:
+                status[1] += 1
+                return
+            status[0] += 1
+            for c in range(clusters + 1):
+                counts[c * LANES + only] = 0
         for m in range(out.shape[0]):
             for d in range(width):
                 out[m, first + d] = means[m * LANES + d] / np.float64(strata) / unit
@@ -238,7 +227,7 @@ def bootstrap(
             10.0**exponent,
             couples,
             couples.view(np.uint32),
-            scratch(clusters * LANES, count_kind),
+            scratch((clusters + 1) * LANES, count_kind),
             scratch(GROUP * LANES, kind),
             scratch((models + 1) * LANES, kind),
             scratch(models * LANES),
@@ -252,7 +241,7 @@ def bootstrap(
     pieces = even_ranges(draws, threads, _DRAW_BLOCK)
     redraws, failed = np.sum(map_ranges(task, pieces, threads, engine, progress), axis=0)
     if failed:
-        raise ArithmeticError(f"{failed} draws left a stratum empty in every attempt")
+        raise ArithmeticError(f"a draw left a stratum empty in all {MAX_ATTEMPT + 1} attempts")
     return Bootstrap(out, int(redraws))
 
 

@@ -72,14 +72,13 @@ def one_pick(k, draw, attempt, retry, clusters, k0, k1):  # type: ignore[no-unty
 
 
 @device
-def lane_picks(block, first, attempt, clusters, k0, k1, couples):  # type: ignore[no-untyped-def]
+def lane_picks(block, first, attempt, clusters, k0, k1, couples, places):  # type: ignore[no-untyped-def]
     """Picks ``4 block … 4 block + 3`` of the LANES draws from ``first`` on.
 
-    ``couples`` uint64 [2 * LANES] holds two picks a word. Read as little-endian uint32,
-    entry 2 d + r is pick 4 block + r and entry 2 (LANES + d) + r pick 4 block + 2 + r
-    (r = 0, 1) of draw first + d, each as ``pick * LANES + d``. The draws side by side give
-    the compiler independent chains, and a word of two spares it half of the narrowing.
-    Entries beyond the last pick are void.
+    ``couples`` uint64 [2 * LANES] and ``places``, the same memory read as uint32: pick
+    4 block + r of draw first + d stands at :func:`place_of` (r, d) as ``pick * LANES + d``.
+    The draws side by side give the compiler independent chains, and a word of two picks
+    spares it half of the narrowing. Entries beyond the last pick are void.
     """
     bound = np.uint64(clusters) & _MASK
     reject = np.int64((2**32) % clusters)
@@ -102,14 +101,16 @@ def lane_picks(block, first, attempt, clusters, k0, k1, couples):  # type: ignor
         short |= (np.int64(a & _MASK) - reject) | (np.int64(b & _MASK) - reject)
         short |= (np.int64(c & _MASK) - reject) | (np.int64(e & _MASK) - reject)
     if short < 0:  # about C picks in 2**32: go through the block once more, pick by pick
-        for i in range(2 * LANES):
-            lane = np.uint64(i % LANES)
-            k = 4 * block + 2 * (i // LANES)
-            even = one_pick(k, first + i % LANES, attempt, 0, clusters, k0, k1)
-            odd = one_pick(k + 1, first + i % LANES, attempt, 0, clusters, k0, k1)
-            couples[i] = (np.uint64(even) | (np.uint64(odd) << _32)) * lanes + (
-                lane | (lane << _32)
-            )
+        for i in range(4 * LANES):
+            d = i // 4
+            pick = one_pick(4 * block + i % 4, first + d, attempt, 0, clusters, k0, k1)
+            places[place_of(i % 4, d)] = np.uint32(pick * LANES + d)
+
+
+@device
+def place_of(r, d):  # type: ignore[no-untyped-def]
+    """Where :func:`lane_picks` puts pick r of draw d (little-endian words of two picks)."""
+    return 2 * (LANES * (r // 2) + d) + r % 2
 
 
 @kernel

@@ -64,13 +64,15 @@ def _fill_tables(first, groups, base, width, z, table):  # type: ignore[no-untyp
         for k in range(np.uint64(8)):
             for m in range(tile):
                 table[top + m] -= z[cluster + k, column + m]
-        for bit in range(8):
-            step = np.uint64(1 << bit)
-            for row in range(step):
-                here = top + (row + step) * tile
-                there = top + row * tile
-                for m in range(tile):
-                    table[here + m] = table[there + m] + 2 * z[cluster + np.uint64(bit), column + m]
+        for row in range(1, 256):
+            bit = 0
+            while (row >> bit) & 1 == 0:
+                bit += 1
+            here = top + np.uint64(row) * tile
+            there = top + np.uint64(row & (row - 1)) * tile
+            change = cluster + np.uint64(bit)
+            for m in range(tile):
+                table[here + m] = table[there + m] + 2 * z[change, column + m]
 
 
 @kernel

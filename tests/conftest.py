@@ -53,7 +53,8 @@ def shell(script: str, tmp_path: Path) -> Callable[..., Run]:
             timeout=60,
             check=False,
         )
-        out = "" if done.stdout is None else done.stdout.decode()
-        return Run(done.returncode, out, lines_of(done.stderr.decode()))
+        encoding = env.get("PYTHONIOENCODING", "utf-8")
+        out = "" if done.stdout is None else done.stdout.decode(encoding)
+        return Run(done.returncode, out, lines_of(done.stderr.decode(encoding)))
 
     return run

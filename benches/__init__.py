@@ -1,0 +1,1 @@
+"""Benchmarks: every figure beside a baseline of the same run, every answer asserted."""

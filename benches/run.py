@@ -1,0 +1,321 @@
+"""All benchmarks: ``python -m benches.run [--quick]``.
+
+Each line is a median of several runs and names its target. Answers are asserted: a wrong one
+ends the run with exit code 1. A missed time is printed as missed and no error, since machines
+differ. The yardstick is the published way in plain NumPy (``benches/baseline.py``), run beside
+ours in this process; its first run, which pays for fresh memory, is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benches.baseline import BaselineResult, published_way
+from fbcore.blocks import default_threads
+from flavourbench.analysis.bundled import bundled_matrix
+from flavourbench.analysis.inference import Inference, infer
+from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
+from flavourbench.analysis.plan import Plan
+
+FB = Path(sys.executable).with_name("fb")
+
+
+def say(what: str, figure: str, target: str = "", met: bool | None = None) -> None:
+    """One line of the report."""
+    verdict = "" if met is None else "met" if met else "MISSED"
+    print(f"{what:<58} {figure:>18}  {target:<20} {verdict}", flush=True)
+
+
+def timed(run: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Median wall time and the last result."""
+    times = []
+    result = None
+    for _ in range(repeats):
+        began = time.perf_counter()
+        result = run()
+        times.append(time.perf_counter() - began)
+    return median(times), result
+
+
+def same_answers(ours: Inference, theirs: BaselineResult) -> None:
+    """Both ways must agree: exactly where nothing is drawn, within Monte Carlo error elsewhere."""
+    pairs = ours.pairs
+    np.testing.assert_allclose(ours.score, theirs.score, rtol=1e-12)
+    np.testing.assert_allclose(pairs.dz, theirs.cohen_dz, rtol=1e-9)
+    np.testing.assert_array_equal(ours.rank, theirs.rank)
+    # The relative error of an SE is 1 / sqrt(2 B); six of them, for both sides.
+    spread = 6 * np.sqrt(2 / (2 * ours.plan.draws))
+    np.testing.assert_allclose(ours.se, theirs.se, rtol=spread)
+    np.testing.assert_allclose(ours.critical, theirs.critical_value, rtol=0.02)
+    np.testing.assert_allclose(ours.pointwise, theirs.pointwise, atol=0.1 * ours.se.max())
+    np.testing.assert_allclose(pairs.interval, theirs.pair_interval, atol=0.15 * ours.se.max())
+    error = np.sqrt(2 * pairs.p * (1 - pairs.p) / ours.plan.flips)
+    assert (np.abs(pairs.p - theirs.pair_p) <= 6 * error + 3 / ours.plan.flips).all()
+    assert abs(int(pairs.resolved.sum()) - int(theirs.resolved.sum())) <= 10
+
+
+def bench_analysis(matrix: ScoreMatrix, plan: Plan, rounds: int) -> None:
+    """The whole analysis against the yardstick, in turn, and its parts."""
+    scores = matrix.scores.values / matrix.unit
+    stratum, cluster = matrix.design.stratum, matrix.design.cluster
+    threads = min(2, default_threads())
+
+    def yardstick() -> BaselineResult:
+        return published_way(
+            scores, stratum, cluster, plan.draws, plan.flips, plan.seed, plan.alpha
+        )
+
+    yardstick()
+    infer(matrix, plan, threads)
+    ratios: dict[int, list[float]] = {threads: [], 1: []}
+    walls: dict[str, list[float]] = {"yardstick": [], str(threads): [], "1": []}
+    for _ in range(rounds):
+        began = time.perf_counter()
+        theirs = yardstick()
+        base = time.perf_counter() - began
+        walls["yardstick"].append(base)
+        for workers in ratios:
+            wall, ours = timed(lambda workers=workers: infer(matrix, plan, workers), 5)
+            ratios[workers].append(base / wall)
+            walls[str(workers)].append(wall)
+            same_answers(ours, theirs)
+    say("yardstick (published way, NumPy)", f"{median(walls['yardstick']):.2f} s")
+    for workers, target in ((threads, 60), (1, 30)) if threads > 1 else ((1, 30),):
+        ratio = median(ratios[workers])
+        wall = median(walls[str(workers)])
+        say(
+            f"analysis, {workers} thread{'s' * (workers > 1)}",
+            f"{1000 * wall:.0f} ms, {ratio:.0f} x",
+            f">= {target} x",
+            ratio >= target,
+        )
+    bench_parts(matrix, plan, theirs)
+
+
+def bench_parts(matrix: ScoreMatrix, plan: Plan, theirs: BaselineResult) -> None:
+    """Each kernel, one thread, against the part of the yardstick that does its work."""
+    from fbcore import bootstrap, design, quantiles, ranks, signflip
+
+    weights = design.stratum_weights(matrix.design.sizes, matrix.largest)
+    sums = design.contributions(matrix.scores.values, matrix.design, weights)
+    left, right = quantiles.pair_index(len(matrix.models))
+    wall, sample = timed(
+        lambda: bootstrap.bootstrap(
+            matrix.scores.values, matrix.design, matrix.scores.exponent, plan.draws, plan.seed
+        ),
+        5,
+    )
+    draws = sample.draws
+    rows: list[tuple[str, float, str, Any]] = [("bootstrap draws", wall, "bootstrap draws", None)]
+    for name, part, run, check in (
+        (
+            "pair intervals",
+            "pair intervals",
+            lambda: quantiles.intervals(draws, left, right, plan.alpha),
+            lambda found: np.testing.assert_array_equal(
+                found[:40],
+                np.quantile(
+                    draws[left[:40]] - draws[right[:40]],
+                    [plan.alpha / 2, 1 - plan.alpha / 2],
+                    axis=1,
+                ).T,
+            ),
+        ),
+        (
+            "rank intervals",
+            "ranks",
+            lambda: ranks.rank_intervals(draws, plan.alpha),
+            lambda found: np.testing.assert_allclose(found, theirs.rank_interval, atol=1),
+        ),
+        (
+            "sign flips",
+            "sign flips",
+            lambda: signflip.sign_flips(sums, plan.flips, plan.seed),
+            lambda found: np.testing.assert_allclose(
+                found.pairs / plan.flips,
+                theirs.pair_exceedances / plan.flips,
+                atol=6 * np.sqrt(0.5 / plan.flips),
+            ),
+        ),
+    ):
+        wall, found = timed(run, 5)
+        check(found)
+        rows.append((name, wall, part, None))
+    for name, wall, part, _ in rows:
+        base = theirs.seconds.get(part)
+        ratio = "" if base is None else f", {base / wall:.0f} x"
+        say(f"  {name}, 1 thread", f"{1000 * wall:.1f} ms{ratio}")
+
+
+def environment(**more: str) -> dict[str, str]:
+    """This environment with BLAS left alone and more variables."""
+    return {**os.environ, **more}
+
+
+def command_wall(arguments: list[str], repeats: int, **more: str) -> tuple[float, str]:
+    """Median wall time of a command, and its standard output."""
+    output = ""
+
+    def run() -> None:
+        nonlocal output
+        done = subprocess.run(
+            arguments, check=True, capture_output=True, text=True, env=environment(**more)
+        )
+        output = done.stdout
+
+    return timed(run, repeats)[0], output
+
+
+def bench_commands() -> None:
+    """Whole processes: help, the main job with warm and with empty caches."""
+    with tempfile.TemporaryDirectory() as folder:
+        job = [str(FB), "infer", "--json", "--force", "--out", str(Path(folder) / "release")]
+        command_wall(job, 1)
+        wall, output = command_wall(job, 7)
+        assert len(json.loads(output)["models"]) == 27
+        say("fb infer, warm", f"{wall:.2f} s", "< 1.5 s, aim 0.6 s", wall < 1.5)
+        wall_help, output = command_wall([str(FB), "--help"], 7)
+        assert "infer" in output
+        say("fb --help", f"{wall_help:.2f} s", "< 0.3 s", wall_help < 0.3)
+        cold, output = command_wall(job, 1, FLAVOURBENCH_CACHE=str(Path(folder) / "cache"))
+        assert len(json.loads(output)["models"]) == 27
+        say("compilation on a fresh machine", f"{cold - wall:.1f} s", "< 15 s", cold - wall < 15)
+    code = "import time; t = time.perf_counter(); import fbcore.bootstrap, fbcore.signflip; "
+    code += "print(time.perf_counter() - t)"
+    _, output = command_wall([sys.executable, "-c", code], 1)
+    say("import of fbcore (NumPy included)", f"{float(output):.2f} s")
+
+
+def peak_memory(flips: int) -> float:
+    """Peak resident memory of ``fb infer`` in MiB."""
+    code = (
+        "import resource, subprocess, sys\n"
+        "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        job = [str(FB), "infer", "--flips", str(flips), "--out", str(Path(folder) / "release")]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *job], check=True, capture_output=True, text=True
+        )
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return int(done.stdout) / unit
+
+
+def bench_memory() -> None:
+    """Peak memory, and that it does not grow with the number of flips."""
+    few, many = peak_memory(100_000), peak_memory(2_000_000)
+    say("peak memory of fb infer", f"{few:.0f} MiB", "< 400 MiB", few < 400)
+    say("  with 20 x the flips", f"{many:.0f} MiB", "flat", many < few + 20)
+    assert many < few + 60, f"memory grows with flips: {few:.0f} to {many:.0f} MiB"
+
+
+def synthetic(models: int, tasks: int) -> ScoreMatrix:
+    """A table of 0-100 scores with two decimals: six strata, every task its own anchor."""
+    rng = np.random.default_rng(20260811)
+    level = rng.normal(55, 6, (models, 1))
+    hard = rng.normal(0, 18, (1, tasks))
+    values = np.clip(level + hard + rng.normal(0, 22, (models, tasks)), 0, 100).round(2)
+    strata = [Stratum(f"p{t % 2}/f{t % 3}", f"p{t % 2}", f"f{t % 3}") for t in range(tasks)]
+    ids = [f"t{t:05d}" for t in range(tasks)]
+    names = [f"m{m:04d}" for m in range(models)]
+    return build_matrix(names, names, ids, strata, ids, values)
+
+
+def bench_scaling(quick: bool) -> None:
+    """200 models x 5,000 tasks, and how work grows with models."""
+    plan = Plan()
+    threads = min(2, default_threads())
+    sizes = [(25, 500), (50, 500), (100, 500)]
+    walls = []
+    from fbcore.bootstrap import bootstrap
+
+    for models, tasks in sizes:
+        matrix = synthetic(models, tasks)
+        wall, _ = timed(
+            lambda m=matrix: bootstrap(m.scores.values, m.design, 2, plan.draws, plan.seed), 3
+        )
+        walls.append(wall)
+    growth = walls[2] / walls[0]
+    say("bootstrap, 4 x the models", f"{growth:.1f} x the time", "at most 4 x", growth <= 4)
+    if quick:
+        return
+    matrix = synthetic(200, 5000)
+    wall, found = timed(lambda: infer(matrix, plan, threads), 1)
+    i, j = 7, 151
+    difference = (matrix.scores.values[i] - matrix.scores.values[j]) / matrix.unit
+    # One task a cluster and near-equal strata: the closed form of the SE of a mean difference.
+    spread = np.sqrt(
+        sum(
+            difference[matrix.design.stratum == s].var() / n / 36
+            for s, n in enumerate(matrix.design.sizes)
+        )
+    )
+    np.testing.assert_allclose((found.draws[i] - found.draws[j]).std(ddof=1), spread, rtol=0.05)
+    say("200 models x 5,000 tasks, whole analysis", f"{wall:.1f} s", "< 60 s", wall < 60)
+
+
+def bench_peers(matrix: ScoreMatrix) -> None:
+    """What the usual tools need for a part of the same job."""
+    from scipy import stats
+
+    a, b = matrix.scores.values[0] / 100, matrix.scores.values[1] / 100
+    rng = np.random.default_rng(1)
+    wall, found = timed(
+        lambda: stats.permutation_test(
+            (a, b),
+            lambda x, y, axis: (x - y).mean(axis=axis),
+            permutation_type="samples",
+            n_resamples=100_000,
+            batch=2_000,
+            vectorized=True,
+            rng=rng,
+        ),
+        1,
+    )
+    ours = infer(matrix, Plan(draws=2), 1).pairs.p[0]
+    assert abs(found.pvalue - ours) < 6 * np.sqrt(0.5 / 100_000)
+    say("SciPy permutation_test, one pair of the 351", f"{wall:.1f} s")
+    wall, _ = timed(
+        lambda: stats.bootstrap(
+            (a,), np.mean, n_resamples=50_000, batch=2_000, method="percentile", rng=rng
+        ),
+        1,
+    )
+    say("SciPy bootstrap, one model of the 27, no strata", f"{wall:.1f} s")
+
+
+def main() -> int:
+    """Run all benchmarks and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, no 200 x 5,000")
+    quick = parser.parse_args().quick
+    print(
+        f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()},"
+        f" {default_threads()} processors; 27 models x 534 tasks, 50,000 draws, 100,000 flips\n"
+    )
+    matrix, plan = bundled_matrix(), Plan()
+    bench_analysis(matrix, plan, 1 if quick else 3)
+    bench_commands()
+    bench_memory()
+    bench_scaling(quick)
+    if not quick:
+        bench_peers(matrix)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+"""What only a process of its own shows: signals, pipes, full disks, closed streams, encodings."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+from running import SMALL, launch, lines_of, tree
+from tables import scores, wide, write
+
+from flavourbench import __version__
+
+#: A writer of files sees the error of a full disk beyond so many bytes, and no signal.
+LIMIT = (
+    "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
+)
+needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
+
+
+@pytest.fixture
+def release(fb):
+    """A release and its table in the current folder; the kernels are compiled after it."""
+    write(fb.folder / "t.csv", wide(scores()))
+    assert fb("infer", "t.csv", *SMALL, "--out", "r").code == 0
+    return fb.folder / "r"
+
+
+# --- the script ----------------------------------------------------------------------------
+
+
+def test_the_installed_script_does_what_main_does(fb, shell, release):
+    assert shell("--version").out == f"flavourbench {__version__}\n"
+    for arguments in (
+        ("leaderboard", "r"),
+        ("leaderboard", "missing"),
+        ("infer", "r", *SMALL, "--json"),
+        ("infer", "t.csv", "--draws", "x"),
+        (),
+    ):
+        assert shell(*arguments) == fb(*arguments)
+
+
+def test_a_failed_check_ends_with_one(fb, shell, release):
+    (release / "extra").write_text("")
+    run = shell("leaderboard", "r")
+    assert (run.code, run.out) == (1, "")
+    assert run.err == ["fb: r: extra is not listed in manifest.json"]
+
+
+# --- no room -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [100, 2000])
+@pytest.mark.parametrize("options", [(), ("--out", "a/b"), ("--out", "r", "--force")])
+def test_no_space_for_a_release(fb, shell, release, size, options):
+    before = tree(fb.folder)
+    run = shell("infer", "t.csv", *SMALL, "--seed", "5", *options, before=LIMIT.format(size))
+    assert (run.code, run.out) == (2, "")
+    (line,) = run.err
+    assert line.startswith("fb: cannot write ")
+    assert (options[1] if options else "releases") in line
+    assert "file too large" in line
+    assert tree(fb.folder) == before
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("leaderboard", "r"),
+        ("leaderboard", "r", "--json"),
+        ("infer", "r", *SMALL, "--out", "new"),
+        ("--help",),
+        ("infer", "--help"),
+        ("--version",),
+    ],
+)
+def test_no_space_for_the_output(fb, shell, release, arguments):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        run = shell(*arguments, stdout=full)
+    assert run.code == 2
+    (line,) = run.err
+    assert "standard output" in line
+    assert "no space left" in line
+
+
+def test_no_memory_for_the_draws(fb, shell):
+    """40 models times 10 million draws are 3 GiB of address space, which is not there."""
+    write(fb.folder / "t.csv", wide(scores(40)))
+    before = tree(fb.folder)
+    given = ("infer", "t.csv", "--draws", "10000000", "--flips", "10")
+    run = shell(*given, before="resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))")
+    assert (run.code, run.out) == (2, "")
+    (line,) = run.err
+    assert "not enough memory" in line
+    assert "--draws" in line
+    assert tree(fb.folder) == before
+
+
+# --- streams -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("leaderboard", "r"),
+        ("leaderboard", "r", "--json"),
+        ("infer", "r", *SMALL, "--out", "new"),
+        ("infer", "r", *SMALL, "--out", "new", "--json"),
+        ("--help",),
+        ("infer", "--help"),
+        ("--version",),
+    ],
+)
+def test_a_reader_that_has_left_is_no_error(shell, release, arguments):
+    """As in ``fb … | head -1``: the pipe is closed before anything is written."""
+    read, write_end = os.pipe()
+    os.close(read)
+    try:
+        run = shell(*arguments, stdout=write_end)
+    finally:
+        os.close(write_end)
+    assert (run.code, run.err) == (0, [])
+
+
+def test_a_reader_that_leaves_after_a_line(fb, script):
+    """More than a pipe holds, so the writer is stopped in the middle."""
+    write(fb.folder / "big.csv", wide(scores(150, spread=0.1)))
+    command = [script, "infer", "big.csv", "--draws", "20", "--flips", "20", "--json"]
+    with subprocess.Popen(
+        command, cwd=fb.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"{\n"
+        process.stdout.close()
+        errors = process.stderr.read().decode()
+        assert process.wait(60) == 0
+    assert lines_of(errors) == []
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+def test_closed_streams(fb, shell, release, closed):
+    """``>&-`` and the like: a release must not land in a file that took the stream's number."""
+    before = "".join(f"os.close({number});" for number in closed)
+    run = shell("infer", "t.csv", *SMALL, "--out", "new", before=before)
+    assert (run.code, run.err) == (0, [])
+    assert tree(fb.folder / "new") == tree(release)
+    assert (run.out == "") == (1 in closed)
+    run = shell("leaderboard", "missing", before=before)
+    assert (run.code, run.out) == (2, "")
+    assert len(run.err) == (2 not in closed)
+
+
+@needs_full
+def test_errors_that_cannot_be_said(shell):
+    run = shell("leaderboard", "missing", before="os.dup2(os.open('/dev/full', os.O_WRONLY), 2)")
+    assert (run.code, run.out, run.err) == (2, "", [])
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_encodings_of_the_streams(fb, shell, encoding):
+    table = scores(4).named(["naïve", "日本語", "😀", "plain"])
+    write(fb.folder / "t.csv", wide(table))
+    expected = fb.json("infer", "t.csv", *SMALL, "--out", "r")
+    run = shell("infer", "t.csv", *SMALL, "--json", PYTHONIOENCODING=encoding)
+    assert (run.code, run.err) == (0, [])
+    assert run.json == expected
+    run = shell("leaderboard", "r", PYTHONIOENCODING=encoding, COLUMNS="120")
+    assert (run.code, run.err) == (0, [])
+    assert ("日本語" in run.out) == (encoding == "utf-8")
+    assert ("naïve" in run.out) == (encoding != "ascii")
+    assert "plain" in run.out
+    assert shell("leaderboard", "日本語", PYTHONIOENCODING=encoding).code == 2
+
+
+def test_a_terminal(fb, script, release):
+    """Its own width, colours, and none with NO_COLOR."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    shown = {}
+    for name in ("", "NO_COLOR"):
+        env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("4H", 40, 97, 0, 0))
+        process = subprocess.Popen(
+            [script, "leaderboard", "r"],
+            cwd=fb.folder,
+            env=env | {"TERM": "xterm"} | ({name: "1"} if name else {}),
+            stdin=follower,
+            stdout=follower,
+            stderr=subprocess.PIPE,
+        )
+        os.close(follower)
+        data = b""
+        try:
+            while part := os.read(leader, 65536):
+                data += part
+        except OSError:  # Linux says so when the other side has closed
+            pass
+        os.close(leader)
+        assert (process.wait(60), process.stderr.read()) == (0, b"")
+        process.stderr.close()
+        shown[name] = data.decode()
+    assert "\x1b[36m" in shown[""]
+    assert "\x1b[36m" not in shown["NO_COLOR"]
+    rule = next(line for line in shown["NO_COLOR"].splitlines() if "────" in line)
+    assert 80 < rule.count("─") <= 97
+
+
+# --- interrupts ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [("--flips", "1000000000", "--draws", "200"), ("--draws", "10000000")]
+)
+@pytest.mark.parametrize("out", [(), ("--out", "a/b"), ("--out", "r", "--force")])
+def test_an_interrupt_ends_with_130_and_leaves_nothing(fb, script, release, options, out):
+    """The table comes through a named pipe: once it is read, the work has begun."""
+    os.mkfifo(fb.folder / "pipe")
+    before = {k: v for k, v in tree(fb.folder).items() if k != "pipe"}
+    process = subprocess.Popen(
+        launch(script, "infer", "pipe", *options, *out),
+        cwd=fb.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    (fb.folder / "pipe").write_bytes((fb.folder / "t.csv").read_bytes())
+    try:
+        process.wait(0.3)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+    out_text, errors = process.communicate(timeout=60)
+    assert (process.returncode, out_text) == (130, b"")
+    assert lines_of(errors.decode()) == ["fb: interrupted"]
+    (fb.folder / "pipe").unlink()
+    assert tree(fb.folder) == before

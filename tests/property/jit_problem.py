@@ -1,0 +1,113 @@
+"""Runs every public function of fbcore once and prints the bits of all results as JSON.
+
+A script for ``test_jit.py``, which runs it in processes that compile in different ways. With
+function names as arguments it runs only those. Also told: which of them called, whether
+Numba was imported, whether compilation was announced, and the warnings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fbcore import _jit, bootstrap, counter, effects, multiplicity, quantiles, ranks, signflip
+from fbcore import design as shapes
+
+SEED = 2**40 + 12345
+RNG = np.random.default_rng(1)
+STRATUM = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2], np.int32)
+CLUSTER = np.array([0, 1, 2, 3, 4, 0, 0, 5, 2, 1, 5], np.int32)
+DESIGN = shapes.Design(STRATUM, CLUSTER)  # the last stratum is thin: some draws are repeated
+SCORES = RNG.integers(-500, 10_001, (3, 11))
+CHANCE = RNG.integers(0, 560_000, 11)
+DRAWS = np.round(RNG.normal(50, 3, (3, 300)), 1)
+LONG = np.round(RNG.normal(50, 3, (2, 8500)), 2)
+LEFT, RIGHT = quantiles.pair_index(3)
+
+
+def resampled() -> Any:
+    found = bootstrap.bootstrap(SCORES, DESIGN, 2, 100, SEED, 2)
+    return found.draws, found.redraws
+
+
+def flipped() -> Any:
+    weights = shapes.stratum_weights(DESIGN.sizes, 10_000)
+    z = np.hstack([shapes.contributions(SCORES, DESIGN, weights)] * 6)
+    chance = np.hstack([shapes.contributions(CHANCE[None], DESIGN, weights)[0]] * 6)
+    found = signflip.sign_flips(z, 300, SEED, chance, 2)
+    return found.pairs, found.chance, found.draws
+
+
+CALLS: dict[str, Callable[[], Any]] = {
+    "bootstrap.bootstrap": resampled,
+    "bootstrap.point_scores": lambda: bootstrap.point_scores(SCORES, DESIGN, 2),
+    "bootstrap.stratum_means": lambda: bootstrap.stratum_means(SCORES, DESIGN),
+    "bootstrap.means_over": lambda: bootstrap.means_over(DRAWS[:, :4], 100.0),
+    "bootstrap.standard_errors": lambda: bootstrap.standard_errors(DRAWS, 2),
+    "bootstrap.max_t": lambda: bootstrap.max_t(DRAWS, np.full(3, 50.0), np.array([3.0, 0, 2.5])),
+    "counter.philox": lambda: counter.philox(np.arange(8, dtype=np.uint32).reshape(2, 4), (5, 6)),
+    "counter.picks": lambda: counter.picks(SEED, 3, 8, 41),
+    "counter.signs": lambda: counter.signs(SEED, 3, 8, 131),
+    "counter.split_seed": lambda: counter.split_seed(SEED),
+    "design.contributions": lambda: shapes.contributions(
+        SCORES, DESIGN, shapes.stratum_weights(DESIGN.sizes, 10_000)
+    ),
+    "design.quantise": lambda: shapes.quantise(DRAWS).values,
+    "design.stratum_weights": lambda: shapes.stratum_weights(DESIGN.sizes, 10_000).values,
+    "design.sum_by": lambda: shapes.sum_by(SCORES, CLUSTER, 6),
+    "effects.cohen_dz": lambda: effects.cohen_dz(SCORES),
+    "effects.pearson": lambda: effects.pearson(DRAWS[0].tolist(), DRAWS[1].tolist()),
+    "effects.spearman": lambda: effects.spearman(DRAWS[0].tolist(), DRAWS[1].tolist()),
+    "multiplicity.flips_needed": lambda: multiplicity.flips_needed(351, 0.05, 534),
+    "multiplicity.holm": lambda: multiplicity.holm(np.round(DRAWS[0] / 100, 2)),
+    "multiplicity.smallest_p": lambda: multiplicity.smallest_p(99, 534, False),
+    "quantiles.intervals": lambda: [
+        quantiles.intervals(DRAWS, LEFT, RIGHT, 0.1),
+        quantiles.intervals(DRAWS, LEFT, np.full(3, -1), 0.1),
+        quantiles.intervals(LONG, np.array([0, 1]), np.array([1, -1]), 0.05),
+    ],
+    "quantiles.pair_index": lambda: quantiles.pair_index(5),
+    "quantiles.position": lambda: quantiles.position(300, 0.025),
+    "quantiles.quantile": lambda: quantiles.quantile(DRAWS[0], 0.95),
+    "ranks.competition_ranks": lambda: ranks.competition_ranks(np.array([5, 9, 9, 1])),
+    "ranks.rank_groups": lambda: ranks.rank_groups(np.arange(4), ~np.eye(4, dtype=bool)),
+    "ranks.rank_intervals": lambda: ranks.rank_intervals(DRAWS, 0.1, 2),
+    "signflip.p_values": lambda: signflip.p_values(np.array([0, 5]), 99, False),
+    "signflip.sign_flips": flipped,
+}
+
+
+def digest(value: Any) -> str:
+    """Type, shape and bytes of all arrays and numbers of a result, hashed."""
+    if isinstance(value, (tuple, list)):
+        text = "".join(digest(item) for item in value)
+    elif isinstance(value, np.ndarray):
+        text = f"{value.dtype.str}{value.shape}{np.ascontiguousarray(value).tobytes().hex()}"
+    else:
+        text = value.hex() if isinstance(value, float) else repr(value)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def main(names: list[str]) -> None:
+    announced: list[bool] = []
+    _jit.announce = lambda: announced.append(True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results = {name: digest(CALLS[name]()) for name in names or CALLS}
+    told = {
+        "results": results,
+        "numba": "numba" in sys.modules,
+        "announced": bool(announced),
+        "warnings": [str(warning.message) for warning in caught],
+    }
+    json.dump(told, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

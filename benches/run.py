@@ -17,14 +17,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benches.baseline import BaselineResult, published_way
 from fbcore.blocks import default_threads
+from fbcore.bootstrap import bootstrap
+from fbcore.design import contributions, stratum_weights
+from fbcore.quantiles import intervals, pair_index
+from fbcore.ranks import rank_intervals
+from fbcore.signflip import sign_flips
 from flavourbench.analysis.bundled import bundled_matrix
 from flavourbench.analysis.inference import Inference, infer
 from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
@@ -70,7 +77,8 @@ def same_answers(ours: Inference, theirs: BaselineResult) -> None:
 def bench_analysis(matrix: ScoreMatrix, plan: Plan, rounds: int) -> None:
     """The whole analysis against the yardstick, in turn, and its parts."""
     scores = matrix.scores.values / matrix.unit
-    stratum, cluster = matrix.design.stratum, matrix.design.cluster
+    stratum = matrix.design.stratum.astype(np.int64)
+    cluster = matrix.design.cluster.astype(np.int64)
     threads = min(2, default_threads())
 
     def yardstick() -> BaselineResult:
@@ -88,7 +96,7 @@ def bench_analysis(matrix: ScoreMatrix, plan: Plan, rounds: int) -> None:
         base = time.perf_counter() - began
         walls["yardstick"].append(base)
         for workers in ratios:
-            wall, ours = timed(lambda workers=workers: infer(matrix, plan, workers), 5)
+            wall, ours = timed(partial(infer, matrix, plan, workers), 5)
             ratios[workers].append(base / wall)
             walls[str(workers)].append(wall)
             same_answers(ours, theirs)
@@ -107,62 +115,32 @@ def bench_analysis(matrix: ScoreMatrix, plan: Plan, rounds: int) -> None:
 
 def bench_parts(matrix: ScoreMatrix, plan: Plan, theirs: BaselineResult) -> None:
     """Each kernel, one thread, against the part of the yardstick that does its work."""
-    from fbcore import bootstrap, design, quantiles, ranks, signflip
+    scores, design, exponent = matrix.scores.values, matrix.design, matrix.scores.exponent
+    sums = contributions(scores, design, stratum_weights(design.sizes, matrix.largest))
+    left, right = pair_index(len(matrix.models))
+    ends = [plan.alpha / 2, 1 - plan.alpha / 2]
 
-    weights = design.stratum_weights(matrix.design.sizes, matrix.largest)
-    sums = design.contributions(matrix.scores.values, matrix.design, weights)
-    left, right = quantiles.pair_index(len(matrix.models))
-    wall, sample = timed(
-        lambda: bootstrap.bootstrap(
-            matrix.scores.values, matrix.design, matrix.scores.exponent, plan.draws, plan.seed
-        ),
-        5,
-    )
+    def line(name: str, wall: float) -> None:
+        say(f"  {name}, 1 thread", f"{1000 * wall:.1f} ms, {theirs.seconds[name] / wall:.0f} x")
+
+    wall, sample = timed(partial(bootstrap, scores, design, exponent, plan.draws, plan.seed), 5)
+    line("bootstrap draws", wall)
     draws = sample.draws
-    rows: list[tuple[str, float, str, Any]] = [("bootstrap draws", wall, "bootstrap draws", None)]
-    for name, part, run, check in (
-        (
-            "pair intervals",
-            "pair intervals",
-            lambda: quantiles.intervals(draws, left, right, plan.alpha),
-            lambda found: np.testing.assert_array_equal(
-                found[:40],
-                np.quantile(
-                    draws[left[:40]] - draws[right[:40]],
-                    [plan.alpha / 2, 1 - plan.alpha / 2],
-                    axis=1,
-                ).T,
-            ),
-        ),
-        (
-            "rank intervals",
-            "ranks",
-            lambda: ranks.rank_intervals(draws, plan.alpha),
-            lambda found: np.testing.assert_allclose(found, theirs.rank_interval, atol=1),
-        ),
-        (
-            "sign flips",
-            "sign flips",
-            lambda: signflip.sign_flips(sums, plan.flips, plan.seed),
-            lambda found: np.testing.assert_allclose(
-                found.pairs / plan.flips,
-                theirs.pair_exceedances / plan.flips,
-                atol=6 * np.sqrt(0.5 / plan.flips),
-            ),
-        ),
-    ):
-        wall, found = timed(run, 5)
-        check(found)
-        rows.append((name, wall, part, None))
-    for name, wall, part, _ in rows:
-        base = theirs.seconds.get(part)
-        ratio = "" if base is None else f", {base / wall:.0f} x"
-        say(f"  {name}, 1 thread", f"{1000 * wall:.1f} ms{ratio}")
-
-
-def environment(**more: str) -> dict[str, str]:
-    """This environment with BLAS left alone and more variables."""
-    return {**os.environ, **more}
+    wall, found = timed(partial(intervals, draws, left, right, plan.alpha), 5)
+    some = slice(None, None, 9)
+    expected = np.quantile(draws[left[some]] - draws[right[some]], ends, axis=1).T
+    np.testing.assert_array_equal(found[some], expected)
+    line("pair intervals", wall)
+    wall, found = timed(partial(rank_intervals, draws, plan.alpha), 5)
+    np.testing.assert_allclose(found, theirs.rank_interval, atol=1)
+    line("ranks", wall)
+    wall, found = timed(partial(sign_flips, sums, plan.flips, plan.seed), 5)
+    np.testing.assert_allclose(
+        found.pairs / plan.flips,
+        theirs.pair_exceedances / plan.flips,
+        atol=6 * np.sqrt(0.5 / plan.flips),
+    )
+    line("sign flips", wall)
 
 
 def command_wall(arguments: list[str], repeats: int, **more: str) -> tuple[float, str]:
@@ -172,7 +150,7 @@ def command_wall(arguments: list[str], repeats: int, **more: str) -> tuple[float
     def run() -> None:
         nonlocal output
         done = subprocess.run(
-            arguments, check=True, capture_output=True, text=True, env=environment(**more)
+            arguments, check=True, capture_output=True, text=True, env={**os.environ, **more}
         )
         output = done.stdout
 
@@ -239,22 +217,17 @@ def bench_scaling(quick: bool) -> None:
     """200 models x 5,000 tasks, and how work grows with models."""
     plan = Plan()
     threads = min(2, default_threads())
-    sizes = [(25, 500), (50, 500), (100, 500)]
     walls = []
-    from fbcore.bootstrap import bootstrap
-
-    for models, tasks in sizes:
-        matrix = synthetic(models, tasks)
-        wall, _ = timed(
-            lambda m=matrix: bootstrap(m.scores.values, m.design, 2, plan.draws, plan.seed), 3
-        )
-        walls.append(wall)
-    growth = walls[2] / walls[0]
+    for models in (25, 100):
+        matrix = synthetic(models, 500)
+        job = partial(bootstrap, matrix.scores.values, matrix.design, 2, plan.draws, plan.seed)
+        walls.append(timed(job, 3)[0])
+    growth = walls[1] / walls[0]
     say("bootstrap, 4 x the models", f"{growth:.1f} x the time", "at most 4 x", growth <= 4)
     if quick:
         return
     matrix = synthetic(200, 5000)
-    wall, found = timed(lambda: infer(matrix, plan, threads), 1)
+    wall, found = timed(partial(infer, matrix, plan, threads), 1)
     i, j = 7, 151
     difference = (matrix.scores.values[i] - matrix.scores.values[j]) / matrix.unit
     # One task a cluster and near-equal strata: the closed form of the SE of a mean difference.
@@ -274,27 +247,34 @@ def bench_peers(matrix: ScoreMatrix) -> None:
 
     a, b = matrix.scores.values[0] / 100, matrix.scores.values[1] / 100
     rng = np.random.default_rng(1)
-    wall, found = timed(
-        lambda: stats.permutation_test(
-            (a, b),
-            lambda x, y, axis: (x - y).mean(axis=axis),
-            permutation_type="samples",
-            n_resamples=100_000,
-            batch=2_000,
-            vectorized=True,
-            rng=rng,
-        ),
-        1,
+
+    def mean_difference(x: NDArray[Any], y: NDArray[Any], axis: int) -> NDArray[Any]:
+        return np.asarray((x - y).mean(axis=axis))
+
+    permute = partial(
+        stats.permutation_test,
+        (a, b),
+        mean_difference,
+        permutation_type="samples",
+        n_resamples=100_000,
+        batch=2_000,
+        vectorized=True,
+        rng=rng,
     )
+    wall, found = timed(permute, 1)
     ours = infer(matrix, Plan(draws=2), 1).pairs.p[0]
     assert abs(found.pvalue - ours) < 6 * np.sqrt(0.5 / 100_000)
     say("SciPy permutation_test, one pair of the 351", f"{wall:.1f} s")
-    wall, _ = timed(
-        lambda: stats.bootstrap(
-            (a,), np.mean, n_resamples=50_000, batch=2_000, method="percentile", rng=rng
-        ),
-        1,
+    resample = partial(
+        stats.bootstrap,
+        (a,),
+        np.mean,
+        n_resamples=50_000,
+        batch=2_000,
+        method="percentile",
+        rng=rng,
     )
+    wall, _ = timed(resample, 1)
     say("SciPy bootstrap, one model of the 27, no strata", f"{wall:.1f} s")
 
 

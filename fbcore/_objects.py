@@ -23,7 +23,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,13 +108,14 @@ def _candidates() -> list[Path]:
 @cache
 def _fingerprint() -> str:
     """Digest of all that decides the machine code: sources, versions, processor."""
+    import llvmlite
     import llvmlite.binding as llvm
 
     digest = hashlib.sha256(_RECIPE)
     features = llvm.get_host_cpu_features().flatten()
     for text in (
-        version("numba"),
-        version("llvmlite"),
+        _numba_version(),
+        llvmlite.__version__,
         platform.python_version(),
         platform.machine(),
         sys.platform,
@@ -129,6 +130,14 @@ def _fingerprint() -> str:
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(hashlib.sha256(source.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _numba_version() -> str:
+    """What identifies Numba, read from its files: importing it is what this module avoids."""
+    spec = find_spec("numba")
+    if spec is None or spec.origin is None:
+        raise ImportError("numba is not installed")
+    return Path(spec.origin).with_name("_version.py").read_text(encoding="utf-8")
 
 
 def _key_text(key: tuple[Any, ...]) -> str:
@@ -201,15 +210,14 @@ def _write(path: Path, stored: tuple[str, bytes]) -> None:
 
 
 @cache
-def _target_machine() -> Any:
+def _engine() -> Any:
+    """LLVM's loader; one for all kernels, since each costs some milliseconds."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return llvm
-
-
-_engines: list[Any] = []  # owners of the loaded code: kept as long as the process
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
 
 def _bind(symbol: str, code: bytes, key: tuple[Any, ...]) -> Callable[..., None]:
@@ -218,15 +226,14 @@ def _bind(symbol: str, code: bytes, key: tuple[Any, ...]) -> Callable[..., None]
     The native function is ``int32 f(result*, exception**, arguments…)``; an array is
     passed as ``meminfo, parent, items, itemsize, data, shape…, strides…``.
     """
-    llvm = _target_machine()
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    import llvmlite.binding as llvm
+
+    engine = _engine()
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     address = engine.get_function_address(symbol)
     if not address:
         raise LookupError(f"symbol {symbol} is not in the stored object")
-    _engines.append(engine)
 
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     kinds: list[Any] = [pointer, pointer]

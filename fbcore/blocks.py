@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
+from itertools import pairwise
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -38,18 +39,18 @@ def default_threads() -> int:
     return max(1, os.cpu_count() or 1)
 
 
-def ranges(total: int, size: int, multiple: int = LEAF) -> list[tuple[int, int]]:
-    """``0 … total`` cut into pieces of about ``size``, each start a multiple of ``multiple``."""
-    step = max(1, -(-size // multiple)) * multiple
-    return [(start, min(start + step, total)) for start in range(0, total, step)]
-
-
 def even_ranges(
     total: int, threads: int, target: int, multiple: int = LEAF
 ) -> list[tuple[int, int]]:
-    """Pieces of at most about ``target``, as many for each thread, so that all end together."""
+    """``0 … total`` in pieces of about ``target``, equally many and equally long for each thread.
+
+    Every start is a multiple of ``multiple``.
+    """
+    units = -(-total // multiple)
     rounds = max(1, -(-total // (threads * target)))
-    return ranges(total, -(-total // (threads * rounds)), multiple)
+    pieces = min(threads * rounds, units)
+    edges = [min(units * i // pieces * multiple, total) for i in range(pieces + 1)]
+    return list(pairwise(edges))
 
 
 def map_ranges(

@@ -18,7 +18,6 @@ from fbcore.blocks import Engine, even_ranges, map_ranges
 from fbcore.counter import sign_words, split_seed
 from fbcore.design import PORTFOLIOS
 
-#: Draws of a block; no power of two, since rows of sign words would share cache sets.
 _DRAW_BLOCK = 12_800
 #: Models of a tile: a table row of 32 four-byte sums is two cache lines.
 _TILE = 32
@@ -76,11 +75,11 @@ def _fill_tables(first, groups, base, width, z, table):  # type: ignore[no-untyp
 
 
 @kernel
-def _add_tables(first, groups, words, table, sums, offset):  # type: ignore[no-untyped-def]
+def _add_tables(first, groups, count, words, table, sums, offset):  # type: ignore[no-untyped-def]
     """Add to the tile's ``sums`` [draws * TILE] the rows that each draw's sign bytes name."""
     byte = np.uint64(255)
     tile = np.uint64(_TILE)
-    for d in range(np.uint64(words.shape[1])):
+    for d in range(np.uint64(count)):
         at = np.uint64(offset) + d * tile
         for g in range(np.uint64(0), np.uint64(groups), np.uint64(4)):
             word = np.uint64(words[(np.uint64(first) + g) // np.uint64(4), d])
@@ -169,12 +168,14 @@ def sign_flips(
     key0, key1 = split_seed(seed)
 
     def task(start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        words = np.zeros((padded.shape[0] // 32, stop - start), np.uint32)
+        size = stop - start
+        # Rows of an odd number of cache lines: others would share cache sets.
+        words = np.zeros((padded.shape[0] // 32, (size // 32 + 1) * 32 + 16), np.uint32)
         if exact:  # draw b: the first sign is +1, sign c is bit c - 1 of b
-            words[0] = 2 * np.arange(start, stop) + 1
+            words[0, :size] = 2 * np.arange(start, stop) + 1
         else:
             sign_words(start, key0, key1, words)
-        sums = scratch(padded.shape[1] * (stop - start), kind)
+        sums = scratch(padded.shape[1] * size, kind)
         sums[:] = 0
         table = scratch(_GROUPS * 256 * _TILE, kind)
         # Three kernels, not one: inlined together, the compiler spoils the inner loops.
@@ -182,7 +183,7 @@ def sign_flips(
             for first in range(0, groups, _GROUPS):
                 some = min(_GROUPS, groups - first)
                 _fill_tables(first, some, base, _TILE, padded, table)
-                _add_tables(first, some, words, table, sums, base * (stop - start))
+                _add_tables(first, some, size, words, table, sums, base * size)
         counts = np.zeros((models, models), np.int64)
         chance_counts = np.zeros(models, np.int64)
         _compare(sums, observed, scratch((z.shape[0], _LANES), kind), counts, chance_counts)

@@ -107,7 +107,7 @@ class Kernel:
 
     def _prepare(self, key: tuple[Any, ...]) -> Callable[..., None]:
         if jit_disabled():
-            return self.function
+            return self._plain
         if route() == "objects":
             from fbcore import _objects
 
@@ -116,6 +116,11 @@ class Kernel:
                 return loaded
         ordinary: Callable[..., None] = self.dispatcher()
         return ordinary
+
+    def _plain(self, *args: Any) -> None:
+        # Compiled code does not warn of 0 / 0 or of wrap-around either.
+        with np.errstate(all="ignore"):
+            self.function(*args)
 
     def dispatcher(self, **options: Any) -> Any:
         """Numba's ordinary dispatcher of this kernel (compiles on its first call)."""

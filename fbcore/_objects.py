@@ -64,22 +64,26 @@ def _folder() -> Path | None:
         try:
             if not folder.exists():
                 _prune(root)
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            owner = folder.stat()
+            root.parent.mkdir(parents=True, exist_ok=True)
+            root.mkdir(exist_ok=True, mode=0o700)
+            folder.mkdir(exist_ok=True, mode=0o700)
+            if _is_ours(root) and _is_ours(folder) and os.access(folder, os.W_OK):
+                return folder
         except OSError:
             continue
-        # Code is run from here: a folder that someone else owns or may write is not ours.
-        private = not owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if hasattr(os, "getuid") and (owner.st_uid != os.getuid() or not private):
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
     warnings.warn(
         "no writable cache folder: kernels are compiled anew in each process;"
         " set FLAVOURBENCH_CACHE to a writable folder",
         stacklevel=2,
     )
     return None
+
+
+def _is_ours(folder: Path) -> bool:
+    """Code is run from here: a folder that someone else owns or may write is none of ours."""
+    state = folder.stat()
+    private = not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return not hasattr(os, "getuid") or (state.st_uid == os.getuid() and private)
 
 
 def _prune(root: Path) -> None:
@@ -187,23 +191,28 @@ def _widen_vectors() -> None:
 
 
 def _read(path: Path) -> tuple[str, bytes] | None:
-    """``(symbol, object code)``; None for a missing, cut or altered file."""
+    """``(symbol, object code)``; None for a missing, cut, altered or misplaced file."""
     try:
         data = path.read_bytes()
     except OSError:
         return None
     digest, payload = data[:32], data[32:]
-    if hashlib.sha256(payload).digest() != digest:
+    if _seal(path, payload) != digest:
         return None
     symbol, _, code = payload.partition(b"\0")
     return symbol.decode(), code
+
+
+def _seal(path: Path, payload: bytes) -> bytes:
+    """Digest of the code, and of the kernel, types and machine it was compiled for."""
+    return hashlib.sha256(f"{_fingerprint()}\0{path.name}\0".encode() + payload).digest()
 
 
 def _write(path: Path, stored: tuple[str, bytes]) -> None:
     payload = stored[0].encode() + b"\0" + stored[1]
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as handle:
-            handle.write(hashlib.sha256(payload).digest() + payload)
+            handle.write(_seal(path, payload) + payload)
         Path(handle.name).replace(path)
     except OSError:  # a full disk costs the next process a compilation, nothing else
         return

@@ -20,6 +20,8 @@ T = TypeVar("T")
 #: Scheduling blocks of draws are multiples of this (the leaf of the reductions).
 LEAF = 256
 MAX_THREADS = 256
+#: Seconds between two reports while only other threads are at work.
+_TELL_EVERY = 0.2
 
 
 class Engine(Protocol):
@@ -46,6 +48,8 @@ def even_ranges(
 
     Every start is a multiple of ``multiple``.
     """
+    if total < 1:
+        return []
     units = -(-total // multiple)
     rounds = max(1, -(-total // (threads * target)))
     pieces = min(threads * rounds, units)
@@ -92,32 +96,37 @@ def _share(
     """Threads, this one among them, take the next piece until none is left."""
     results: dict[int, T] = {}
     todo = deque(enumerate(pieces))
+    told = 0
 
-    def work(report: Callable[[int], None] | None = None) -> None:
-        seen = 0
+    def tell() -> None:
+        nonlocal told
+        if progress is not None:
+            done = sum(pieces[index][1] - pieces[index][0] for index in list(results))
+            progress(done - told)
+            told = done
+
+    def work(after: Callable[[], None] | None = None) -> None:
         while todo:
             try:
                 index, piece = todo.popleft()
             except IndexError:  # another thread was faster
                 return
             results[index] = run(piece)
-            if report is not None:
-                done = sum(pieces[i][1] - pieces[i][0] for i in list(results))
-                report(done - seen)
-                seen = done
+            if after is not None:
+                after()
 
     helpers = [_pool().submit(work) for _ in range(threads - 1)]
     try:
-        work(progress)
+        work(tell)
+        while wait(helpers, timeout=_TELL_EVERY).not_done:
+            tell()
     finally:
         todo.clear()  # after an interrupt or a failure nothing new begins
-        for helper in helpers:
-            helper.cancel()
         wait(helpers)
     for helper in helpers:
-        if not helper.cancelled():
-            helper.result()
-    return [results[i] for i in range(len(pieces))]
+        helper.result()  # raises what the helper met
+    tell()
+    return [results[index] for index in range(len(pieces))]
 
 
 @cache

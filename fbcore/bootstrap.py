@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fbcore._jit import device, exact_device, kernel, scratch
 from fbcore.blocks import LEAF, Engine, even_ranges, map_ranges
+from fbcore.checks import at_least, draw_range, floats, integers
 from fbcore.counter import LANES, MAX_ATTEMPT, lane_picks, place_of, split_seed
 from fbcore.design import GROUP, Design, sum_by
 
@@ -123,6 +124,7 @@ def _block_means(bounds, cell_cluster, counts, values, tile, sums, means, empty)
 def _bootstrap_range(  # type: ignore[no-untyped-def]
     start,
     stop,
+    origin,
     key0,
     key1,
     clusters,
@@ -141,7 +143,10 @@ def _bootstrap_range(  # type: ignore[no-untyped-def]
     status,
     out,
 ):
-    """Draws ``start … stop - 1`` into ``out``; ``status`` = (redraws, failed)."""
+    """Draws ``start … stop - 1`` into ``out``, whose first column is draw ``origin``.
+
+    ``status`` = (redraws, failed).
+    """
     k0 = np.uint64(key0)
     k1 = np.uint64(key1)
     strata = bounds.shape[0] - 1
@@ -174,7 +179,7 @@ def _bootstrap_range(  # type: ignore[no-untyped-def]
                 counts[c * LANES + only] = 0
         for m in range(out.shape[0]):
             for d in range(width):
-                out[m, first + d] = means[m * LANES + d] / np.float64(strata) / unit
+                out[m, first - origin + d] = means[m * LANES + d] / np.float64(strata) / unit
 
 
 def bootstrap(
@@ -196,38 +201,77 @@ def bootstrap(
 
     Raises
     ------
+    ValueError
+        Scores that do not fit the design, or no draw.
     ArithmeticError
         A draw left a stratum empty in all its 256 attempts (see
         :meth:`Design.empty_probabilities` for the check to make before).
     """
-    cells = design.cells()
-    clusters = design.clusters
-    values = np.vstack([sum_by(scores, cells.of_task, cells.cluster.size), cells.size])
-    # Σ_cells count · |value| ≤ C · max |value|: the narrowest type that holds it exactly.
-    bound = clusters * int(np.abs(values).max())
-    kind = np.float32 if bound < 2**24 else np.float64 if bound < 2**53 else np.int64
-    values = _grouped(values.astype(kind))
-    count_kind = np.uint16 if clusters < 2**16 else np.uint32
-    key0, key1 = split_seed(seed)
+    scores = integers("scores", scores, None, design.tasks)
+    draw_range(0, at_least("draws", draws, 1))
+    job = _Job.of(scores, design, exponent, seed)
     models = scores.shape[0]
     out = scratch((models, draws))
 
-    def task(start: int, stop: int) -> NDArray[np.int64]:
+    def task(start: int, stop: int) -> tuple[NDArray[np.int64], int, NDArray[np.float64] | None]:
+        if engine is None:
+            return job.run(start, stop, 0, out), start, None
+        # An engine may work elsewhere: it sends its draws, threads write them in place.
+        part = scratch((models, stop - start))
+        return job.run(start, stop, start, part), start, part
+
+    pieces = even_ranges(draws, threads, _DRAW_BLOCK)
+    results = map_ranges(task, pieces, threads, engine, progress)
+    for _, start, part in results:
+        if part is not None:
+            out[:, start : start + part.shape[1]] = part
+    redraws, failed = np.sum([status for status, _, _ in results], axis=0)
+    if failed:
+        raise ArithmeticError(f"a draw left a stratum empty in all {MAX_ATTEMPT + 1} attempts")
+    return Bootstrap(out, int(redraws))
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What the kernel needs of scores and design: ``values`` [K / 8, M + 1, 8]."""
+
+    clusters: int
+    bounds: NDArray[np.int32]
+    cell_cluster: NDArray[np.int32]
+    values: NDArray[Any]
+    unit: float
+    seed: int
+
+    @classmethod
+    def of(cls, scores: NDArray[np.int64], design: Design, exponent: int, seed: int) -> _Job:
+        cells, clusters = design.cells(), design.clusters
+        values = np.vstack([sum_by(scores, cells.of_task, cells.cluster.size), cells.size])
+        # Σ_cells count · |value| ≤ C · max |value|: the narrowest type that holds it exactly.
+        bound = clusters * int(np.abs(values).max())
+        kind = np.float32 if bound < 2**24 else np.float64 if bound < 2**53 else np.int64
+        grouped = _grouped(values.astype(kind))
+        return cls(clusters, cells.bounds, cells.cluster, grouped, 10.0**exponent, seed)
+
+    def run(
+        self, start: int, stop: int, origin: int, out: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Draws ``start … stop - 1`` into ``out``, whose first column is draw ``origin``."""
         status = np.zeros(2, np.int64)
+        models, kind = self.values.shape[1] - 1, self.values.dtype
         couples = scratch(2 * LANES, np.uint64)
         _bootstrap_range(
             start,
             stop,
-            key0,
-            key1,
-            clusters,
-            cells.bounds,
-            cells.cluster,
-            values,
-            10.0**exponent,
+            origin,
+            *split_seed(self.seed),
+            self.clusters,
+            self.bounds,
+            self.cell_cluster,
+            self.values,
+            self.unit,
             couples,
             couples.view(np.uint32),
-            scratch((clusters + 1) * LANES, count_kind),
+            scratch((self.clusters + 1) * LANES, np.uint16 if self.clusters < 2**16 else np.uint32),
             scratch(GROUP * LANES, kind),
             scratch((models + 1) * LANES, kind),
             scratch(models * LANES),
@@ -237,12 +281,6 @@ def bootstrap(
             out,
         )
         return status
-
-    pieces = even_ranges(draws, threads, _DRAW_BLOCK)
-    redraws, failed = np.sum(map_ranges(task, pieces, threads, engine, progress), axis=0)
-    if failed:
-        raise ArithmeticError(f"a draw left a stratum empty in all {MAX_ATTEMPT + 1} attempts")
-    return Bootstrap(out, int(redraws))
 
 
 def _grouped(values: NDArray[Any]) -> NDArray[Any]:
@@ -263,6 +301,7 @@ def point_scores(scores: NDArray[np.int64], design: Design, exponent: int) -> ND
 
 def stratum_means(scores: NDArray[np.int64], design: Design) -> NDArray[np.float64]:
     """Mean of each stratum, in quantised units: float64 [M, S]."""
+    scores = integers("scores", scores, None, design.tasks)
     sums = sum_by(scores, design.stratum, design.strata)
     return sums.astype(np.float64) / design.sizes.astype(np.float64)
 
@@ -308,6 +347,8 @@ def standard_errors(draws: NDArray[np.float64], threads: int = 1) -> NDArray[np.
 
     Exactly 0 where all draws are equal: rounding of the mean must not pass for an error.
     """
+    draws = floats("draws", draws, None, None)
+    at_least("draws of a standard error", draws.shape[1], 2)
     out = np.empty(draws.shape[0])
     pieces = even_ranges(draws.shape[0], threads, draws.shape[0], 1)
     map_ranges(lambda start, stop: _variance_rows(start, stop, draws, out), pieces, threads)
@@ -337,6 +378,9 @@ def max_t(
 
     Models with ``errors[m] == 0`` (constant inside every stratum) take no part.
     """
+    draws = floats("draws", draws, None, None)
+    scores = floats("scores", scores, draws.shape[0])
+    errors = floats("errors", errors, draws.shape[0])
     out = np.empty(draws.shape[1])
     pieces = even_ranges(draws.shape[1], threads, draws.shape[1])
     map_ranges(

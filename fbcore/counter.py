@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fbcore._jit import device, kernel
+from fbcore.checks import at_least, draw_range, integers
 
 #: Purposes, the last counter word. A new use of random words takes the next number.
 BOOTSTRAP = 1
 SIGN_FLIP = 2
 
 SEED_LIMIT = 2**53
-DRAW_LIMIT = 2**32
 #: A draw that leaves a stratum empty is drawn again at most this often.
 MAX_ATTEMPT = 255
 
@@ -187,7 +187,7 @@ def philox(counter: NDArray[np.uint32], key: tuple[int, int]) -> NDArray[np.uint
     -------
     uint32 [n, 4]
     """
-    rows = np.ascontiguousarray(counter, dtype=np.uint32)
+    rows = integers("counter", counter, None, 4).astype(np.uint32)
     out = np.empty_like(rows)
     _philox_rows(rows, key[0], key[1], out)
     return out
@@ -212,14 +212,18 @@ def picks(
     int32 [stop - start, clusters], values 0 … clusters - 1
     """
     key = split_seed(seed)
+    draw_range(start, stop)
+    at_least("clusters", clusters, 1)
     tries = np.zeros(stop - start, np.int64) if attempts is None else attempts
     out = np.empty((stop - start, clusters), np.int32)
-    _pick_rows(start, np.ascontiguousarray(tries, np.int64), *key, out)
+    _pick_rows(start, integers("attempts", tries, stop - start), *key, out)
     return out
 
 
 def signs(seed: int, start: int, stop: int, clusters: int) -> NDArray[np.int8]:
     """Signs of the sign-flip draws ``start … stop - 1``: int8 [stop - start, clusters], ±1."""
+    draw_range(start, stop)
+    at_least("clusters", clusters, 1)
     words = np.empty((4 * -(-clusters // 128), stop - start), np.uint32)
     sign_words(start, *split_seed(seed), words)
     cluster = np.arange(clusters)

@@ -13,6 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from fbcore.checks import at_least, indices, integers
+
 MAX_EXPONENT = 6
 #: Denominator of a task's chance level: the mean over all 3-subsets of eight.
 PORTFOLIOS = 56
@@ -194,8 +196,8 @@ def stratum_weights(sizes: NDArray[np.int64], largest: int) -> Weights:
     ValueError
         The scores are so large that no positive weight fits.
     """
-    n = [int(size) for size in sizes]
-    strata = len(n)
+    n = [at_least("tasks of a stratum", int(size), 1) for size in integers("sizes", sizes, None)]
+    strata = at_least("number of strata", len(n), 1)
     common = math.lcm(*n)
 
     def fits(weights: list[int]) -> bool:
@@ -217,12 +219,17 @@ def contributions(scores: NDArray[np.int64], design: Design, weights: Weights) -
 
     ``Σ_c z[m, c] / weights.scale`` is the point score of m, in quantised units.
     """
-    weighted = scores * weights.values[design.stratum]
+    scores = integers("scores", scores, None, design.tasks)
+    weighted = scores * integers("weights", weights.values, design.strata)[design.stratum]
     return sum_by(weighted, design.cluster, design.clusters)
 
 
-def sum_by(values: NDArray[np.int64], index: NDArray[np.integer], size: int) -> NDArray[np.int64]:
+def sum_by(
+    values: NDArray[np.int64], index: NDArray[np.signedinteger], size: int
+) -> NDArray[np.int64]:
     """Sums of the columns of ``values`` int64 [M, T] that share an index: int64 [M, size]."""
+    index = indices("index", index, 0, size)
+    values = integers("values", values, None, index.size)
     out = np.zeros((size, values.shape[0]), np.int64)
     np.add.at(out, index, values.T)
     return np.ascontiguousarray(out.T)

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fbcore.checks import integers
+
 #: Limbs of this many bits: a float64 product of two then sums exactly over 2**21 tasks.
 _LIMB = 16
 
@@ -26,6 +28,7 @@ def cohen_dz(scores: NDArray[np.int64]) -> NDArray[np.float64]:
     -------
     float64 [M (M - 1) / 2], pairs i < j row-major; NaN where the SD is 0 or T = 1
     """
+    scores = integers("scores", scores, None, None)
     models, tasks = scores.shape
     left, right = np.triu_indices(models, 1)
     squares = _gram(scores)
@@ -63,6 +66,8 @@ def _gram(scores: NDArray[np.int64]) -> list[list[int]]:
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
     """Pearson's r with exact summation; None when either side does not vary."""
     n = len(x)
+    if n != len(y):
+        raise ValueError(f"{n} values beside {len(y)}")
     if min(x) == max(x) or min(y) == max(y):
         return None
     mean_x, mean_y = math.fsum(x) / n, math.fsum(y) / n

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fbcore._jit import device, kernel, scratch
 from fbcore.blocks import even_ranges, map_ranges
+from fbcore.checks import at_least, floats, indices
 
 #: Draws that place the windows; shorter rows are selected from whole.
 _SAMPLE = 8192
@@ -260,7 +261,12 @@ def intervals(
     -------
     float64 [n, 2], equal to ``np.quantile`` of the same differences to the bit
     """
-    size = draws.shape[1]
+    draws = floats("draws", draws, None, None)
+    size = at_least("draws", draws.shape[1], 1)
+    left = indices("left", left, 0, draws.shape[0])
+    right = indices("right", right, -1, draws.shape[0])
+    if left.size != right.size:
+        raise ValueError(f"{left.size} left rows for {right.size} right ones")
     out = np.empty((left.size, 2))
     low = np.array(position(size, alpha / 2))
     high = np.array(position(size, 1 - alpha / 2))
@@ -297,7 +303,7 @@ def intervals(
 
 def quantile(values: NDArray[np.float64], probability: float) -> float:
     """Type 7 quantile of float64 [n], equal to ``np.quantile`` to the bit."""
-    k, fraction = position(values.size, probability)
+    k, fraction = position(at_least("number of values", values.size, 1), probability)
     top = min(k + 1, values.size - 1)
     parted = np.partition(values, (k, top))
     a, b = float(parted[k]), float(parted[top])

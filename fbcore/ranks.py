@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fbcore._jit import kernel, scratch
 from fbcore.blocks import LEAF, even_ranges, map_ranges
+from fbcore.checks import at_least, floats, indices
 
 #: Draws ranked at once; their values and counters stay in the first-level cache.
 _LANES = 64
@@ -61,7 +62,9 @@ def rank_intervals(draws: NDArray[np.float64], alpha: float, threads: int = 1) -
     -------
     int64 [M, 2]
     """
+    draws = floats("draws", draws, None, None)
     models, size = draws.shape
+    at_least("draws", size, 1)
 
     def task(start: int, stop: int) -> NDArray[np.int64]:
         histogram = np.zeros((models, models), np.int64)
@@ -89,6 +92,9 @@ def rank_groups(order: NDArray[np.int64], resolved: NDArray[np.bool_]) -> NDArra
     resolved : bool [M, M]
         Symmetric pair decisions.
     """
+    order = indices("order", order, 0, order.size)
+    if resolved.shape != (order.size, order.size):
+        raise ValueError(f"decisions of shape {resolved.shape} for {order.size} models")
     groups = np.zeros(order.size, np.int64)
     members: list[int] = []
     group = 1

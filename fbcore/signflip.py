@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fbcore._jit import device, kernel, scratch
 from fbcore.blocks import Engine, even_ranges, map_ranges
+from fbcore.checks import at_least, draw_range, integers
 from fbcore.counter import sign_words, split_seed
 from fbcore.design import PORTFOLIOS
 
@@ -153,7 +154,12 @@ def sign_flips(
     chance : int64 [C], optional
         Contributions of 56 times the chance level.
     """
+    contributions = integers("contributions", contributions, None, None)
     models, clusters = contributions.shape
+    at_least("clusters", clusters, 1)
+    draw_range(0, at_least("flips", flips, 1))
+    if chance is not None:
+        chance = integers("chance", chance, clusters)
     exact = clusters - 1 < 62 and 2 ** (clusters - 1) <= flips
     draws = 2 ** (clusters - 1) if exact else flips
     z = contributions if chance is None else np.vstack([contributions, chance])

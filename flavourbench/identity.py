@@ -96,9 +96,9 @@ def check_place(
     Parameters
     ----------
     force : bool
-        Replace what is at ``path``.
+        Replace what is at ``path``, if there is a ``kept`` and it allows that.
     kept : callable, optional
-        Why what is at a path has to stay there all the same, or None.
+        Why what is at a path has to stay there, or None where it may be replaced.
 
     Raises
     ------
@@ -106,18 +106,33 @@ def check_place(
         ``path`` exists and may not be replaced, or nothing can be written there.
     """
     if os.path.lexists(path):
-        if not force:
+        if not force or kept is None:
             raise InputError(f"{shown(path, 200)} exists: choose another or pass --force")
-        if Path.cwd().is_relative_to(path.resolve()):
+        if Path.cwd().is_relative_to(os.path.realpath(path)):
             raise InputError(f"{shown(path, 200)} holds the current folder: choose another")
-        reason = None if kept is None else kept(path)
+        reason = kept(path)
         if reason is not None:
             raise InputError(f"{shown(path, 200)} is not replaced, {reason}: choose another")
-    above = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
+    check_parent(path.absolute().parent)
+
+
+def check_parent(folder: Path) -> None:
+    """Refuse a folder, or the one it would be made in, where nothing can be written.
+
+    Raises
+    ------
+    InputError
+        It is no folder, or not writable.
+    """
+    path = folder.absolute()
+    above = next(place for place in (path, *path.parents) if os.path.lexists(place))
     if not above.is_dir():
-        raise InputError(f"cannot write {shown(path, 200)}: {shown(above, 200)} is not a folder")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write {shown(path, 200)}: {shown(above, 200)} is not writable")
+        reason = "is no folder"
+    elif not os.access(above, os.W_OK | os.X_OK):
+        reason = "is not writable"
+    else:
+        return
+    raise InputError(f"cannot write into {shown(folder, 200)}: {shown(above, 200)} {reason}")
 
 
 @contextlib.contextmanager

@@ -46,7 +46,7 @@ def shell(script: str, tmp_path: Path) -> Callable[..., Run]:
         done = subprocess.run(
             launch(script, *arguments, before=before),
             cwd=tmp_path,
-            env=os.environ | {"COLUMNS": "80"} | env,
+            env=os.environ | {"COLUMNS": "80", "PYTHONUNBUFFERED": ""} | env,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=subprocess.PIPE,

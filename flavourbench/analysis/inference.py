@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,89 +214,140 @@ def infer(
         See :func:`check`.
     """
     weights, warnings = check(matrix, plan)
-    workers = threads or default_threads()
-    models, design, exponent = len(matrix.models), matrix.design, matrix.scores.exponent
-
-    def told(stage: str, total: int) -> Callable[[int], None] | None:
-        return None if progress is None else lambda done: progress(stage, done, total)
-
-    try:
-        resampled = bootstrap(
-            matrix.scores.values,
-            design,
-            exponent,
-            plan.draws,
-            plan.seed,
-            workers,
-            engine,
-            told("bootstrap", plan.draws),
-        )
-    except ArithmeticError as error:
-        raise InputError(f"{error}: add clusters to the thin strata or merge them") from error
-    draws = resampled.draws
-    score = point_scores(matrix.scores.values, design, exponent)
-    se = np.where(matrix.varies(), standard_errors(draws, workers), 0.0)
-    if not se.any():
-        raise InputError("no model's score varies between clusters: there is nothing to estimate")
-    alpha = plan.alpha
-    everyone = np.arange(models, dtype=np.int64)
-    critical = quantile(max_t(draws, score, se, workers), 1 - alpha)
-    pointwise = intervals(draws, everyone, np.full(models, -1, np.int64), alpha, workers)
-    left, right = pair_index(models)
-    pair_intervals = intervals(
-        draws, left, right, alpha, workers, told("pair intervals", left.size)
-    )
-
-    sums = contributions(matrix.scores.values, design, weights)
-    chance_sums = None
-    if matrix.chance is not None:
-        chance_sums = contributions(matrix.chance[None, :], design, weights)[0]
-    flipped = sign_flips(
-        sums, plan.flips, plan.seed, chance_sums, workers, engine, told("sign flips", plan.flips)
-    )
-    totals = sums.sum(axis=1)
-    p = p_values(flipped.pairs, flipped.draws, flipped.exact)
-    holm_p = holm(p)
-    resolved = holm_p <= alpha
-    square = np.zeros((models, models), np.bool_)
-    square[left, right] = resolved
-    square |= square.T
-    order = np.lexsort((everyone, -totals))
+    run = _Run(matrix, plan, threads or default_threads(), engine, progress)
+    sampled = _sample(run)
+    tested = _test(run, weights, sampled)
     families, panels = _parts(matrix)
+    r, rho = _panel_agreement(panels)
     return Inference(
         matrix=matrix,
         plan=plan,
         weights=weights,
-        score=score,
-        se=se,
-        pointwise=pointwise,
-        simultaneous=np.stack([score - critical * se, score + critical * se], axis=1),
-        critical=critical,
-        rank=competition_ranks(totals),
-        rank_interval=rank_intervals(draws, alpha, workers),
-        group=rank_groups(order, square),
-        order=order,
+        **sampled._asdict(),
+        **tested._asdict(),
         families=families,
         panels=panels,
-        **_panel_agreement(panels),
-        chance=_chance_tests(matrix, flipped.chance, flipped.draws, flipped.exact),
-        pairs=PairTests(
+        panel_pearson=r,
+        panel_spearman=rho,
+        warnings=tuple(warnings),
+    )
+
+
+class _Run(NamedTuple):
+    """What every step needs."""
+
+    matrix: ScoreMatrix
+    plan: Plan
+    threads: int
+    engine: Engine | None
+    progress: Progress | None
+
+    def told(self, stage: str, total: int) -> Callable[[int], None] | None:
+        """A listener for the units of one stage."""
+        progress = self.progress
+        return None if progress is None else lambda done: progress(stage, done, total)
+
+
+class _Sampled(NamedTuple):
+    """The bootstrap part; fields as in :class:`Inference`."""
+
+    score: NDArray[np.float64]
+    se: NDArray[np.float64]
+    pointwise: NDArray[np.float64]
+    simultaneous: NDArray[np.float64]
+    critical: float
+    rank_interval: NDArray[np.int64]
+    draws: NDArray[np.float64]
+    redraws: int
+
+
+class _Tested(NamedTuple):
+    """The sign-flip part; fields as in :class:`Inference`."""
+
+    rank: NDArray[np.int64]
+    order: NDArray[np.int64]
+    group: NDArray[np.int64]
+    chance: ChanceTests | None
+    pairs: PairTests
+    top: int | None
+    flips_drawn: int
+    flips_exact: bool
+
+
+def _sample(run: _Run) -> _Sampled:
+    matrix, plan, threads = run.matrix, run.plan, run.threads
+    scores, design, exponent = matrix.scores.values, matrix.design, matrix.scores.exponent
+    told = run.told("bootstrap", plan.draws)
+    try:
+        sample = bootstrap(
+            scores, design, exponent, plan.draws, plan.seed, threads, run.engine, told
+        )
+    except ArithmeticError as error:
+        raise InputError(f"{error}: add clusters to the thin strata or merge them") from error
+    draws = sample.draws
+    score = point_scores(scores, design, exponent)
+    se = np.where(matrix.varies(), standard_errors(draws, threads), 0.0)
+    if not se.any():
+        raise InputError("no model's score varies between clusters: there is nothing to estimate")
+    critical = quantile(max_t(draws, score, se, threads), 1 - plan.alpha)
+    rows = np.arange(score.size, dtype=np.int64)
+    return _Sampled(
+        score=score,
+        se=se,
+        pointwise=intervals(draws, rows, np.full_like(rows, -1), plan.alpha, threads),
+        simultaneous=np.stack([score - critical * se, score + critical * se], axis=1),
+        critical=critical,
+        rank_interval=rank_intervals(draws, plan.alpha, threads),
+        draws=draws,
+        redraws=sample.redraws,
+    )
+
+
+def _test(run: _Run, weights: Weights, sampled: _Sampled) -> _Tested:
+    matrix, plan = run.matrix, run.plan
+    scores, design = matrix.scores.values, matrix.design
+    sums = contributions(scores, design, weights)
+    levels = None
+    if matrix.chance is not None:
+        levels = contributions(matrix.chance[None, :], design, weights)[0]
+    told = run.told("sign flips", plan.flips)
+    flipped = sign_flips(sums, plan.flips, plan.seed, levels, run.threads, run.engine, told)
+    p = p_values(flipped.pairs, flipped.draws, flipped.exact)
+    holm_p = holm(p)
+    resolved = holm_p <= plan.alpha
+    models = len(matrix.models)
+    left, right = pair_index(models)
+    square = np.zeros((models, models), np.bool_)
+    square[left, right] = square[right, left] = resolved
+    totals = sums.sum(axis=1)
+    order = np.lexsort((np.arange(models), -totals))
+    pairs = PairTests(
+        left=left,
+        right=right,
+        difference=sampled.score[left] - sampled.score[right],
+        interval=intervals(
+            sampled.draws,
             left,
             right,
-            score[left] - score[right],
-            pair_intervals,
-            cohen_dz(matrix.scores.values),
-            flipped.pairs,
-            p,
-            holm_p,
-            resolved,
+            plan.alpha,
+            run.threads,
+            run.told("pair intervals", left.size),
         ),
+        dz=cohen_dz(scores),
+        exceedances=flipped.pairs,
+        p=p,
+        holm_p=holm_p,
+        resolved=resolved,
+    )
+    return _Tested(
+        rank=competition_ranks(totals),
+        order=order,
+        group=rank_groups(order, square),
+        chance=_chance_tests(matrix, flipped.chance, flipped.draws, flipped.exact),
+        pairs=pairs,
         top=int(order[0]) if square[order[0]].sum() == models - 1 else None,
-        draws=draws,
-        redraws=resampled.redraws,
         flips_drawn=flipped.draws,
         flips_exact=flipped.exact,
-        warnings=tuple(warnings),
     )
 
 
@@ -328,8 +380,11 @@ def _parts(
     )
 
 
-def _panel_agreement(panels: dict[str, NDArray[np.float64]]) -> dict[str, float | None]:
+def _panel_agreement(
+    panels: dict[str, NDArray[np.float64]],
+) -> tuple[float | None, float | None]:
+    """Pearson's r and Spearman's ρ of the two panel scores over models."""
     if len(panels) != 2:
-        return {"panel_pearson": None, "panel_spearman": None}
+        return None, None
     first, second = (column.tolist() for column in panels.values())
-    return {"panel_pearson": pearson(first, second), "panel_spearman": spearman(first, second)}
+    return pearson(first, second), spearman(first, second)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fbcore.design import PORTFOLIOS, Design, Quantised, quantise
-from flavourbench.errors import InputError, shown
+from flavourbench.errors import InputError, listed, shown
 from flavourbench.identity import table_sha256
 
 
@@ -119,15 +120,10 @@ def build_matrix(
     Raises
     ------
     InputError
-        Fewer than two models, one stratum id for two panel × family combinations, or
-        values too large for exact arithmetic.
+        Fewer than two models, lengths that differ, an id given twice, one stratum id for
+        two panel × family combinations, or values too large for exact arithmetic.
     """
-    if len(models) < 2:
-        raise InputError(
-            f"{len(models)} model in the table: a comparison needs at least two"
-            if len(models) == 1
-            else "no model in the table"
-        )
+    _check_lengths(models, names, tasks, strata, clusters, values, chance)
     distinct = sorted(set(strata), key=lambda s: (s.id, s.panel or "", s.family or ""))
     for first, second in pairwise(distinct):
         if first.id == second.id:
@@ -169,6 +165,41 @@ def build_matrix(
 def _pair(stratum: Stratum) -> str:
     """Panel and family, for an error line."""
     return f"({shown(stratum.panel)}, {shown(stratum.family)})"
+
+
+def _check_lengths(
+    models: Sequence[str],
+    names: Sequence[str],
+    tasks: Sequence[str],
+    strata: Sequence[Stratum],
+    clusters: Sequence[str],
+    values: NDArray[np.float64] | Quantised,
+    chance: NDArray[np.float64] | None,
+) -> None:
+    if len(models) < 2:
+        raise InputError(
+            f"{len(models)} model in the table: a comparison needs at least two"
+            if len(models) == 1
+            else "no model in the table"
+        )
+    for what, ids in (("model", models), ("task", tasks)):
+        twice = [name for name, count in Counter(ids).items() if count > 1]
+        if twice:
+            raise InputError(f"duplicate {what} {listed(twice)}")
+    grid = values.values if isinstance(values, Quantised) else values
+    for what, found, wanted in (
+        ("names", (len(names),), (len(models),)),
+        ("strata", (len(strata),), (len(tasks),)),
+        ("clusters", (len(clusters),), (len(tasks),)),
+        ("values", grid.shape, (len(models), len(tasks))),
+        ("chance levels", (len(tasks),) if chance is None else chance.shape, (len(tasks),)),
+    ):
+        if found != wanted:
+            raise InputError(
+                f"{what} of shape {found} for {len(models)} models × {len(tasks)} tasks"
+            )
+    if chance is not None and not np.isfinite(chance).all():
+        raise InputError("chance levels must be finite")
 
 
 def _chance_levels(

@@ -11,6 +11,7 @@ from flavourbench.cli.common import Json, echo_json, parse_columns, progress_bar
 from flavourbench.errors import InputError, shown
 
 if TYPE_CHECKING:
+    from flavourbench.analysis.inference import Inference
     from flavourbench.analysis.matrix import ScoreMatrix
     from flavourbench.analysis.tables import ReadOptions
 
@@ -69,27 +70,44 @@ def command(
     """
     from flavourbench.analysis.inference import infer
     from flavourbench.analysis.plan import Plan
-    from flavourbench.analysis.release import check_target, write_named_release, write_release
     from flavourbench.analysis.result import leaderboard_object, result_object
 
     plan = Plan(draws, flips, seed, alpha)
     options = _read_options(column, layout, cluster, single_stratum)
-    if force and out is None:
-        raise InputError("--force replaces the release at --out: name one")
-    check_target(out or RELEASES / "new", force=force)
+    _check_output(out, force)
     matrix = _load(source, options)
     with progress_bar() as progress:
         inference = infer(matrix, plan, threads, progress=progress)
-    if out is None:
-        out = write_named_release(inference, RELEASES, _stem(source))
-    else:
-        write_release(inference, out, force=force)
+    written = _write(inference, source, out, force)
     if json_output:
         echo_json(result_object(inference))
         return
     from flavourbench.report.terminal import print_leaderboard
 
-    print_leaderboard(leaderboard_object(inference), footer=f"Release: {out}")
+    print_leaderboard(leaderboard_object(inference), footer=f"Release: {written}")
+
+
+def _check_output(out: Path | None, force: bool) -> None:
+    """Say before computing what would be said after it."""
+    from flavourbench.analysis.release import check_target
+    from flavourbench.identity import check_parent
+
+    if out is not None:
+        check_target(out, force=force)
+    elif force:
+        raise InputError("--force replaces the release at --out: name one")
+    else:
+        check_parent(RELEASES)
+
+
+def _write(inference: Inference, source: Path | None, out: Path | None, force: bool) -> Path:
+    """Write the release where it was asked for, or under a name of its own."""
+    from flavourbench.analysis.release import write_named_release, write_release
+
+    if out is None:
+        return write_named_release(inference, RELEASES, _stem(source))
+    write_release(inference, out, force=force)
+    return out
 
 
 def _stem(source: Path | None) -> str:

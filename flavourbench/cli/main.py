@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -68,10 +68,10 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:
         return _reader_gone()
     except OSError as error:
-        _drop_output()
+        _drop(sys.stdout)
         return _say(f"cannot use {os_reason(error, error.filename or 'standard output')}", 2)
     except MemoryError as error:
-        return _say(f"not enough memory ({error}): use fewer --draws", 2)
+        return _say(f"not enough memory ({shown(error, 120)}): use fewer --draws", 2)
     except SystemExit as error:
         # Typer turns a closed pipe into an exit of its own.
         if not isinstance(error.__context__, BrokenPipeError):
@@ -84,20 +84,22 @@ def main(arguments: list[str]) -> int:
 
 def _reader_gone() -> int:
     """The reader has left (as in ``fb … | head``): not an error, and nothing left to say."""
-    _drop_output()
+    _drop(sys.stdout)
     return 0
 
 
-def _drop_output() -> None:
-    # What is buffered would fail again when the interpreter flushes it at its end.
+def _drop(stream: TextIO) -> None:
+    """Let a stream lead nowhere: what it still holds would fail again at the end of Python."""
     with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _say(message: str, code: int) -> int:
-    line = " ".join(message.split())
-    with contextlib.suppress(OSError):
-        print(f"fb: {line}", file=sys.stderr)  # noqa: T201
+    line = " ".join(part.strip() for part in message.splitlines())
+    try:
+        print(f"fb: {line}", file=sys.stderr, flush=True)  # noqa: T201
+    except OSError:
+        _drop(sys.stderr)
     return code
 
 

@@ -27,10 +27,12 @@ def tables():
     """Score tables that press on the layout in different ways."""
     many = scores(12, families=3, tasks=40, spread=3)
     families = [f"a-long-family-name-{t % 12:02d}" for t in range(len(many.tasks))]
+    like = [f"the-same-beginning-{f[-1]}" for f in many.families]
     return {
         "3 models": scores(3, families=3, spread=20),
         "2 families": scores(8, families=2),
         "12 families": replace(many, panels=["p"] * len(many.tasks), families=families),
+        "like families": replace(many, families=like),
         "200 models": scores(200, families=3, tasks=20, spread=0.4),
         "long names": many.named([f"{LONG_NAME}{m}" for m in range(12)]),
         "wide characters": many.named([f"{WIDE_NAME}{m}" for m in range(12)]),
@@ -166,10 +168,12 @@ def test_names_stay_apart_when_cut(fb, boards, monkeypatch):
 
 
 def test_family_heads_stay_apart_when_cut(fb, boards, monkeypatch):
-    for columns in (80, 90, 100):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        head, _, _ = rows_of(fb("leaderboard", boards["3 models"][0]).out)
-        assert len(set(head)) == len(head)
+    for key in ("like families", "3 models"):
+        for columns in (80, 90, 100, 120):
+            monkeypatch.setenv("COLUMNS", str(columns))
+            head, _, _ = rows_of(fb("leaderboard", boards[key][0]).out)
+            assert "g" in head[8:], "families are shown"
+            assert len(set(head)) == len(head)
 
 
 def test_strips_share_an_axis(fb, boards):
@@ -240,6 +244,15 @@ def test_negative_scores(fb, monkeypatch):
         for model, (a, b) in zip(board["models"], bands, strict=True):
             assert close(a, model["simultaneous"][0])
             assert close(b, model["simultaneous"][1])
+
+
+def test_no_negative_zero(fb):
+    table = scores(3).with_row(0, [-0.001] * 40)
+    shown = fb("infer", write(fb.folder / "t.csv", long(table)), "--draws", "50", "--flips", "50")
+    assert shown.code == 0
+    _, rows, _ = rows_of(shown.out)
+    assert "0.0" in rows[-1]
+    assert not re.search(r"-0\.0+\b", shown.out)
 
 
 def test_the_footer_names_the_release_unbroken(fb, monkeypatch):

@@ -179,16 +179,19 @@ def test_places_where_nothing_can_be_written(fb, table):
     (fb.folder / "full/keep").write_text("mine")
     (fb.folder / "empty").mkdir()
     (fb.folder / "dangling").symlink_to("nowhere")
-    for place in ("full", "empty", "t.csv", ".", "", "..", "/", "dangling", "full/..", "/dev/null"):
+    (fb.folder / "loop").symlink_to("loop")
+    for place in ("full", "empty", "t.csv", ".", "", "..", "/", "dangling", "loop", "full/.."):
         fb.refused("infer", table, *SMALL, "--out", place, says=("exists", "--force"))
     for place in (".", "", "..", "/", "full/.."):
         given = ("--out", place, "--force")
         fb.refused("infer", table, *SMALL, *given, says="the current folder")
-    for place in ("full", "t.csv", "dangling", "/dev/null", "/dev"):
+    for place in ("full", "t.csv", "dangling", "loop", "/dev/null", "/dev"):
         given = ("--out", place, "--force")
         fb.refused("infer", table, *SMALL, *given, says=(place, "not replaced"))
     for place in ("t.csv/x", "t.csv/x/y", "dangling/x"):
-        fb.refused("infer", table, *SMALL, "--out", place, says=(place, "is not a folder"))
+        fb.refused(
+            "infer", table, *SMALL, "--out", place, says=(place.split("/")[0], "is no folder")
+        )
     fb.refused("infer", table, *SMALL, "--out", "x" * 300, says=("xxx", "name too long"))
 
 
@@ -201,7 +204,21 @@ def test_refusals_of_places_come_before_the_work(fb, table, monkeypatch):
     for options in (("full",), ("full", "--force"), (".", "--force"), ("t.csv/x",)):
         fb.refused("infer", table, "--out", *options)
     (fb.folder / "releases").write_text("a file")
-    fb.refused("infer", table, says=("releases", "is not a folder"))
+    fb.refused("infer", table, says=("releases", "is no folder"))
+
+
+def test_any_name_may_stand_among_the_releases(fb, table):
+    for name in ("new", "t", ".fb-x"):
+        (fb.folder / "releases" / name).mkdir(parents=True)
+    assert fb("infer", table, *SMALL).code == 0
+    assert len(list((fb.folder / "releases").iterdir())) == 4
+
+
+def test_a_folder_without_permission(fb, table):
+    if os.geteuid() == 0:
+        pytest.skip("root writes everywhere")
+    (fb.folder / "closed").mkdir(mode=0o500)
+    fb.refused("infer", table, "--out", "closed/r", says=("closed", "not writable"))
 
 
 def test_a_place_below_new_folders(fb, table):
@@ -213,7 +230,7 @@ def test_a_place_below_new_folders(fb, table):
 
 
 def test_long_names_of_tables(fb):
-    path = write(fb.folder / f"{'é' * 120}.csv", LONG)
+    path = write(fb.folder / f"{'é' * 125}.csv", LONG)
     assert fb("infer", path, *SMALL).code == 0
     assert fb("leaderboard").code == 0
 

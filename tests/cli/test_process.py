@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
 from running import SMALL, launch, lines_of, tree
@@ -53,8 +54,10 @@ def test_a_failed_check_ends_with_one(fb, shell, release):
 # --- no room -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [100, 2000])
-@pytest.mark.parametrize("options", [(), ("--out", "a/b"), ("--out", "r", "--force")])
+@pytest.mark.parametrize(
+    ("size", "options"),
+    [(100, ()), (2000, ()), (2000, ("--out", "a/b")), (100, ("--out", "r", "--force"))],
+)
 def test_no_space_for_a_release(fb, shell, release, size, options):
     before = tree(fb.folder)
     run = shell("infer", "t.csv", *SMALL, "--seed", "5", *options, before=LIMIT.format(size))
@@ -87,6 +90,7 @@ def test_no_space_for_the_output(fb, shell, release, arguments):
     assert "no space left" in line
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the address space")
 def test_no_memory_for_the_draws(fb, shell):
     """40 models times 10 million draws are 3 GiB of address space, which is not there."""
     write(fb.folder / "t.csv", wide(scores(40)))
@@ -108,19 +112,17 @@ def test_no_memory_for_the_draws(fb, shell):
     [
         ("leaderboard", "r"),
         ("leaderboard", "r", "--json"),
-        ("infer", "r", *SMALL, "--out", "new"),
         ("infer", "r", *SMALL, "--out", "new", "--json"),
-        ("--help",),
         ("infer", "--help"),
-        ("--version",),
     ],
 )
-def test_a_reader_that_has_left_is_no_error(shell, release, arguments):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_left_is_no_error(shell, release, arguments, unbuffered):
     """As in ``fb … | head -1``: the pipe is closed before anything is written."""
     read, write_end = os.pipe()
     os.close(read)
     try:
-        run = shell(*arguments, stdout=write_end)
+        run = shell(*arguments, stdout=write_end, PYTHONUNBUFFERED=unbuffered)
     finally:
         os.close(write_end)
     assert (run.code, run.err) == (0, [])
@@ -140,7 +142,7 @@ def test_a_reader_that_leaves_after_a_line(fb, script):
     assert lines_of(errors) == []
 
 
-@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2)])
 def test_closed_streams(fb, shell, release, closed):
     """``>&-`` and the like: a release must not land in a file that took the stream's number."""
     before = "".join(f"os.close({number});" for number in closed)
@@ -172,7 +174,6 @@ def test_encodings_of_the_streams(fb, shell, encoding):
     assert ("日本語" in run.out) == (encoding == "utf-8")
     assert ("naïve" in run.out) == (encoding != "ascii")
     assert "plain" in run.out
-    assert shell("leaderboard", "日本語", PYTHONIOENCODING=encoding).code == 2
 
 
 def test_a_terminal(fb, script, release):
@@ -216,9 +217,13 @@ def test_a_terminal(fb, script, release):
 
 
 @pytest.mark.parametrize(
-    "options", [("--flips", "1000000000", "--draws", "200"), ("--draws", "10000000")]
+    ("options", "out"),
+    [
+        (("--flips", "1000000000", "--draws", "200"), ()),
+        (("--flips", "1000000000", "--draws", "200"), ("--out", "r", "--force")),
+        (("--draws", "10000000"), ("--out", "a/b")),
+    ],
 )
-@pytest.mark.parametrize("out", [(), ("--out", "a/b"), ("--out", "r", "--force")])
 def test_an_interrupt_ends_with_130_and_leaves_nothing(fb, script, release, options, out):
     """The table comes through a named pipe: once it is read, the work has begun."""
     os.mkfifo(fb.folder / "pipe")

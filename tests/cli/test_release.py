@@ -117,6 +117,7 @@ def test_the_bundled_run_is_labelled_everywhere(fb):
     assert path.name.startswith("bundled-")
     manifest = strict_json((path / "manifest.json").read_text())
     assert manifest["label"] == found["label"]
+    assert fb.json("infer", path, *SMALL) == found
     for run in (fb("leaderboard"), fb("leaderboard", path), fb("infer", path, *SMALL)):
         assert "not the raw responses" in " ".join(run.out.split())
 

@@ -253,6 +253,15 @@ def test_values_that_fit_no_decimal_grid_are_rounded_and_said(fb):
     assert again == found, "a release read again says what was rounded in it"
 
 
+def test_chance_levels_that_fit_no_grid_are_rounded_and_said(fb):
+    """56ths of 1/3 lie between the hundredths of the scores."""
+    table = scores(3, chance=True)
+    found = infer(fb, replace(table, chance=[level + 1 / 3 for level in table.chance]))
+    assert any("Chance levels were rounded" in w for w in found["warnings"])
+    release = next((fb.folder / "releases").iterdir())
+    assert fb.json("infer", release, *SMALL) == found
+
+
 def test_a_release_keeps_the_grid_it_was_computed_on(fb):
     """Noise of one ulp needs the finest grid; the rounded scores alone would fit a coarser."""
     table = scores(3, decimals=1)
@@ -272,7 +281,6 @@ def test_negative_and_tiny_values(fb):
     found = infer(fb, table)
     shown = fb("infer", "t.csv", *SMALL)
     assert (shown.code, shown.err) == (0, [])
-    assert "-0.0 " not in shown.out
     assert found["models"][-1]["score"] < 0 < found["models"][0]["score"]
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -200,28 +203,47 @@ def test_threads_change_no_bit(table: Table, seed: int, alpha: float) -> None:
 
 
 class Cutter:
-    """Cuts ranges into blocks of another size, in place of the sizes that fbcore chooses."""
+    """``map_ranges`` over pieces of another size than fbcore chose: so many leaves, or rows."""
 
     def __init__(self, leaves: int) -> None:
         self.leaves = leaves
         self.most = 0
 
-    def __call__(self, total: int, size: int, multiple: int = LEAF) -> list[tuple[int, int]]:
-        step = self.leaves * multiple
-        found = [(start, min(start + step, total)) for start in range(0, total, step)]
-        self.most = max(self.most, len(found))
-        return found
+    def __call__(
+        self,
+        task: Callable[[int, int], Any],
+        pieces: list[tuple[int, int]],
+        *rest: Any,
+        **named: Any,
+    ) -> list[Any]:
+        total = pieces[-1][1]
+        step = self.leaves * (LEAF if total > 2000 else 1)
+        cut = [(start, min(start + step, total)) for start in range(0, total, step)]
+        self.most = max(self.most, len(cut))
+        return blocks.map_ranges(task, cut, *rest, **named)
 
 
 @pytest.mark.parametrize("leaves", [1, 3, 1000])
 def test_block_sizes_change_no_bit(leaves: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = fixed_table()
-    plan = Plan(2900, 9001, 7)
-    whole = bits(infer(table.matrix(), plan, threads=2))
+    """Draws, models and pairs in pieces of another size, the smallest ones included."""
+    matrix, plan = fixed_table().matrix(), Plan(2900, 9001, 7)
+    whole = bits(infer(matrix, plan, threads=2))
     cutter = Cutter(leaves)
-    monkeypatch.setattr(blocks, "ranges", cutter)
-    assert bits(infer(table.matrix(), plan, threads=2)) == whole
+    for module in (bootstrap, quantiles, ranks, signflip):
+        monkeypatch.setattr(module, "map_ranges", cutter)
+    assert bits(infer(matrix, plan, threads=2)) == whole
     assert cutter.most == (1 if leaves == 1000 else -(-9001 // (leaves * LEAF)))
+
+
+@few(100)
+@given(st.integers(0, 10**6), st.integers(1, 300), st.integers(1, 10**5), st.sampled_from([1, 256]))
+def test_ranges_cover_all_once(total: int, threads: int, target: int, multiple: int) -> None:
+    pieces = blocks.even_ranges(total, threads, target, multiple)
+    edges = [0, *(stop for _, stop in pieces)]
+    assert [start for start, _ in pieces] == edges[:-1]
+    assert edges[-1] == total
+    assert all(start < stop for start, stop in pieces)
+    assert all(start % multiple == 0 for start, _ in pieces)
 
 
 @pytest.mark.parametrize("module", [bootstrap, signflip])
@@ -276,8 +298,10 @@ def test_a_pool_as_engine_changes_no_bit() -> None:
 
 
 def test_an_engine_without_shared_memory_changes_no_bit() -> None:
-    matrix, plan = fixed_table().matrix(), Plan(2900, 9001, 7)
-    assert bits(infer(matrix, plan, engine=Remote())) == bits(infer(matrix, plan))
+    # A seed of its own, and first: memory left by another run must not pass for a result.
+    matrix, plan = fixed_table().matrix(), Plan(2900, 9001, 4242)
+    found = bits(infer(matrix, plan, engine=Remote()))
+    assert found == bits(infer(matrix, plan))
 
 
 def test_progress_adds_up_to_the_whole() -> None:
@@ -306,6 +330,31 @@ def test_progress_counts_the_pieces_of_every_thread() -> None:
     assert blocks.map_ranges(task, pieces, 2, progress=seen.append) == [1] * 8
     assert sum(seen) == 8
     assert min(seen) >= 0
+
+
+FORKED = """
+import os, signal
+from fbcore.blocks import map_ranges
+
+def run():
+    return map_ranges(lambda start, stop: start, [(k, k + 1) for k in range(9)], 2)
+
+expected = run()
+child = os.fork()
+if child == 0:
+    signal.alarm(10)
+    os._exit(0 if run() == expected else 1)
+raise SystemExit(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_has_its_own_threads() -> None:
+    """As workers of ``multiprocessing`` are: threads that the parent keeps do not exist there."""
+    path = os.pathsep.join(path for path in sys.path if path)
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run([sys.executable, "-c", FORKED], env=environment, check=False)
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

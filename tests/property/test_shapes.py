@@ -32,7 +32,6 @@ CALLS = {
     "stratum means: one task for all": "bootstrap.stratum_means(narrow[:, :1], design)",
     "standard errors: one draw": "bootstrap.standard_errors(draws[:, :1].copy())",
     "standard errors: a vector": "bootstrap.standard_errors(draws[0])",
-    "standard errors: not contiguous": "bootstrap.standard_errors(draws[:, ::2])",
     "max t: a score too few": "bootstrap.max_t(draws, draws[:2, 0].copy(), np.ones(3))",
     "max t: an error too few": "bootstrap.max_t(draws, draws[:, 0].copy(), np.ones(2))",
     "max t: an error too many": "bootstrap.max_t(draws, draws[:, 0].copy(), np.ones(4))",

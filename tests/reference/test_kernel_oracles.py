@@ -202,6 +202,28 @@ def test_numpy_integers_serve_as_sizes_and_seeds() -> None:
     assert np.array_equal(counter.signs(seed, n, n + 2, n), counter.signs(2**40, 300, 302, 300))
 
 
+def test_the_layout_in_memory_does_not_matter() -> None:
+    """Slices and Fortran order are arrays like any other: never read as something else."""
+    rng = np.random.default_rng(11)
+    draws, z = rng.normal(50, 3, (3, 600)), rng.integers(-50, 60, (3, 80))
+    index = np.arange(3)
+    for call, array in (
+        (bootstrap.standard_errors, draws),
+        (lambda d: bootstrap.max_t(d, d[:, 0], d[:, 1]), draws),
+        (lambda d: quantiles.intervals(d, index, index[::-1], 0.1), draws),
+        (lambda d: ranks.rank_intervals(d, 0.1), draws),
+        (lambda d: quantiles.quantile(d[0], 0.3), draws),
+        (lambda a: signflip.sign_flips(a, 200, SEED, a[0]).chance, z),
+        (lambda a: signflip.sign_flips(a, 200, SEED).pairs, z),
+        (effects.cohen_dz, z),
+        (lambda a: ranks.competition_ranks(a[0]), z),
+        (lambda a: multiplicity.holm(a[0] % 2 / 2), z),
+    ):
+        expected = call(array[:, ::2].copy())
+        assert np.array_equal(call(array[:, ::2]), expected)
+        assert np.array_equal(call(np.asfortranarray(array[:, ::2])), expected)
+
+
 # --- bootstrap -----------------------------------------------------------------------------
 
 
@@ -411,13 +433,14 @@ def test_flips_needed_is_the_first_number_that_holm_resolves(function) -> None:
 
     Three pairs at 0.3 are such a case: 3 / 10 is 0.3, but 3 · (1 / 10) is a little above.
     """
-    for models, alpha in itertools.product((2, 3, 4, 10, 27, 101), (0.3, 0.1, 0.05, 0.01)):
+    for models, alpha in itertools.product((2, 3, 4, 10, 27, 101, 289), (0.3, 0.1, 0.05, 0.01)):
         pairs = models * (models - 1) // 2
         found = function(pairs, alpha, 900)
         for flips, resolves in ((found - 1, False), (found, True)):
-            p = np.ones(pairs)
-            p[0] = 1 / (1 + flips)
-            adjusted = multipletests(p, method="holm")[1][0]
+            adjusted = pairs * (1 / (1 + flips))
+            if models in (3, 10):  # this is what Holm makes of it
+                p = np.array([1 / (1 + flips)] + [1.0] * (pairs - 1))
+                assert multipletests(p, method="holm")[1][0] == min(adjusted, 1)
             assert (adjusted <= alpha) == resolves, (models, alpha, found)
 
 

@@ -16,7 +16,7 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -210,19 +210,29 @@ def edge_of_a_type(power: int, below: int) -> Case:
     """
     rng = np.random.default_rng(power)
     top = 2**power // 16 - below
-    scores = rng.choice([-top, 1 - top, 0, top - 1, top], (3, 16))
-    scores[0] = top
+    near = top - rng.integers(0, 4, 16)
+    mixed = rng.choice([-top, 1 - top, 0, top - 1, top], 16)
+    # Opposite rows: their difference is twice the largest sum.
+    scores = np.stack([np.full(16, top), near, mixed, -near, np.full(16, -top)])
     name = f"below-2**{power}" if below else f"at-2**{power}"
     return Case(name, np.zeros(16, int), rng.permutation(16), scores, exponent=0)
 
 
 def edge_of_the_chance_row(power: int, below: int) -> Case:
-    """The same where it is the chance row that decides."""
-    rng = np.random.default_rng(power)
+    """The same where it is the chance row that decides, the scores being small beside it."""
     chance = np.full(16, 2**power // 16 - below)
-    scores = chance[0] // 56 - rng.integers(0, 3, (3, 16))
+    scores = np.random.default_rng(power).integers(-2, 3, (3, 16))
     name = f"chance-{'below' if below else 'at'}-2**{power}"
     return Case(name, np.zeros(16, int), np.arange(16), scores, chance, exponent=0)
+
+
+def against_chance(power: int, below: int) -> Case:
+    """The same where scores and chance decide alike, and one row is their opposite."""
+    case = edge_of_the_chance_row(power, below)
+    scores = np.full((3, 16), case.chance[0] // 56) - np.arange(16) % 3
+    scores[2] *= -1
+    name = f"against-{case.name}"
+    return Case(name, case.stratum, case.cluster, scores, case.chance, exponent=0)
 
 
 def near_chance() -> Case:
@@ -239,8 +249,11 @@ CASES = [
     power_weights(),
     at_the_bound(),
     near_chance(),
-    *(edge_of_a_type(p, below) for p in (15, 16, 24, 30, 31, 32, 53) for below in (1, 0)),
-    *(edge_of_the_chance_row(p, below) for p in (24, 30, 31, 53) for below in (1, 0)),
+    # Sums of 30 bits that 56 takes beyond 32.
+    replace(edge_of_a_type(29, 0), name="small-chance", chance=np.arange(16)),
+    *(edge_of_a_type(p, below) for p in (15, 16, 24, 25, 30, 31, 32, 53, 54) for below in (1, 0)),
+    *(edge_of_the_chance_row(p, below) for p in (24, 30, 31, 32, 53) for below in (1, 0)),
+    *(against_chance(p, below) for p in (24, 30, 31, 53) for below in (1, 0)),
     make("unequal-shared", 5, 40, 3, 30, with_chance=True, draws=1000, flips=2000, threads=2),
     make("ties", 6, 60, 4, 30, low=-2, high=3, with_chance=True, draws=1025, flips=1000),
     make("zero-one", 5, 48, 2, 16, high=2, draws=513, flips=1000, alpha=0.5),
@@ -453,7 +466,7 @@ WITHOUT_TWIN = {
     "quantiles.position": "every quantile",
 }
 #: Modules without numbers of their own.
-MACHINERY = {"_jit", "_objects", "blocks"}
+MACHINERY = {"_jit", "_objects", "blocks", "checks"}
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -526,10 +539,21 @@ def test_draws_that_fail_all_attempts_are_an_error(clusters: int, draws: int, th
     index = np.arange(clusters)
     scores = np.ones((2, clusters), np.int64)
     design = Design(index.astype(np.int32), index.astype(np.int32))
-    with pytest.raises(ArithmeticError, match="left a stratum empty in every attempt"):
+    with pytest.raises(ArithmeticError, match="left a stratum empty"):
         bootstrap.bootstrap(scores, design, 0, draws, SEED, threads)
     with pytest.raises(RuntimeError, match="left a stratum empty 256 times"):
         plain_bootstrap.bootstrap(scores, index, index, 0, draws, SEED)
+
+
+def test_the_last_attempt_counts() -> None:
+    """The first draw of this seed is complete at attempt 255, and not before."""
+    seed, seven = 2156, np.arange(7)
+    scores = np.random.default_rng(1).integers(0, 100, (2, 7))
+    design = Design(seven.astype(np.int32), seven.astype(np.int32))
+    found = bootstrap.bootstrap(scores, design, 0, 1, seed)
+    assert found.redraws == 255
+    expected = plain_bootstrap.bootstrap(scores, seven, seven, 0, 1, seed)
+    assert bits((found.draws, found.redraws)) == bits(expected)
 
 
 def test_empty_probabilities_are_the_twins() -> None:
@@ -543,6 +567,7 @@ def test_empty_probabilities_are_the_twins() -> None:
 
 #: A generator of two words: three picks in four take cluster 0, one takes another cluster.
 CRAFTED_PICKS = """
+import sys
 import numpy as np
 from fbcore import bootstrap, counter, design
 
@@ -550,38 +575,39 @@ def crafted(c0, c1, c2, c3, k0, k1):
     return np.uint64(7), np.uint64(7), np.uint64(7), np.uint64(8388617)
 
 counter.philox_word4.function = crafted
-for clusters, other in ((512, 1), (100_000, 195)):
-    picked = counter.picks(1, 0, 1, clusters)[0]
-    assert np.bincount(picked)[[0, other]].tolist() == [clusters * 3 // 4, clusters // 4]
-    scores = np.full((1, clusters), 9_999)
-    scores[0, 0], scores[0, other] = 100, 20
-    shape = design.Design(np.zeros(clusters, np.int32), np.arange(clusters, dtype=np.int32))
-    print(bootstrap.bootstrap(scores, shape, 0, 2, 1).draws.tolist())
+clusters, other = map(int, sys.argv[1:])
+picked = counter.picks(1, 0, 1, clusters)[0]
+assert np.bincount(picked)[[0, other]].tolist() == [clusters * 3 // 4, clusters // 4]
+scores = np.full((1, clusters), 9_999)
+scores[0, 0], scores[0, other] = 100, 20
+shape = design.Design(np.zeros(clusters, np.int32), np.arange(clusters, dtype=np.int32))
+print(bootstrap.bootstrap(scores, shape, 0, 2, 1).draws.tolist())
 """
 
 
-def test_multiplicities_do_not_wrap() -> None:
-    """A cluster drawn 384 and 75,000 times counts so often, in the compiled kernel.
+@pytest.mark.parametrize(
+    ("clusters", "other", "route"),
+    [(512, 1, {"NUMBA_DISABLE_JIT": "1"}), (100_000, 195, {"FBCORE_JIT": "dispatch"})],
+    ids=["beyond-8-bits", "beyond-16-bits"],
+)
+def test_multiplicities_do_not_wrap(clusters: int, other: int, route: dict[str, str]) -> None:
+    """A cluster drawn 384 and 75,000 times counts so often.
 
     No seed gives that (300 picks of 300 clusters meet one cluster about six times), so the
     random words are replaced, in a process of its own that stores no kernel. A counter of
     8 or 16 bits would hold 128 or 9,464 and move the mean of 100 and 20 from 80.
     """
-    environment = {
-        **os.environ,
-        "FBCORE_JIT": "dispatch",
-        "NUMBA_DISABLE_JIT": "0",
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-    }
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "FBCORE"))}
+    path = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
-        [sys.executable, "-c", CRAFTED_PICKS],
-        env=environment,
+        [sys.executable, "-W", "error", "-c", CRAFTED_PICKS, str(clusters), str(other)],
+        env={**inherited, "PYTHONPATH": path, **route},
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == ["[[80.0,", "80.0]]"] * 2
+    assert done.stdout == "[[80.0, 80.0]]\n"
 
 
 def hard_rows(size: int) -> dict[str, np.ndarray]:

@@ -344,7 +344,8 @@ def test_smallest_p():
 
 @pytest.mark.parametrize(("hypotheses", "alpha"), [(1, 0.9), (3, 0.3), (351, 0.05), (2863, 0.35)])
 def test_flips_needed_is_the_first_that_suffices(hypotheses, alpha):
-    first = next(b for b in itertools.count(1) if hypotheses / (1 + b) <= alpha)
+    # The product that Holm forms, rounding included.
+    first = next(b for b in itertools.count(1) if hypotheses * (1 / (1 + b)) <= alpha)
     assert design.flips_needed(hypotheses, alpha, 500) == first
 
 

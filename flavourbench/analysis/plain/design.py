@@ -189,7 +189,7 @@ def smallest_p(draws: int, clusters: int, exact: bool) -> float:
 
 
 def flips_needed(hypotheses: int, alpha: float, clusters: int) -> int | None:
-    """Smallest B with ``hypotheses / (1 + B) <= alpha`` in float64.
+    """Smallest B with which Holm can resolve: ``hypotheses * (1 / (1 + B)) <= alpha`` in float64.
 
     Returns None when ``hypotheses * 2**(1-C) > alpha``: then no B suffices and only more
     clusters help. Raises ValueError for hypotheses < 1 or alpha outside (0, 1).
@@ -199,8 +199,8 @@ def flips_needed(hypotheses: int, alpha: float, clusters: int) -> int | None:
         raise ValueError(f"{hypotheses} hypotheses at alpha {alpha}: need >= 1 and 0 < alpha < 1")
     if math.ldexp(float(hypotheses), 1 - clusters) > alpha:
         return None
-    # The quotient is rounded: start safely below the turning point and step up to it.
+    # The product is the one Holm forms, rounding included: start below it and step up.
     draws = max(int(hypotheses / alpha) - 2, 1)
-    while hypotheses / (1 + draws) > alpha:
+    while hypotheses * (1 / (1 + draws)) > alpha:
         draws += 1
     return draws

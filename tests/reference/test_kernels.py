@@ -37,15 +37,6 @@ from flavourbench.analysis.plain import signflip as plain_signflip
 SEED = 2**40 + 12345  # both key words in use
 
 
-def plain_errors(draws: np.ndarray) -> np.ndarray:
-    """The twin's standard errors, exactly 0 in rows without any variation.
-
-    The twin leaves that to its caller: it would report what rounding makes of the mean.
-    """
-    moves = draws.min(axis=1) != draws.max(axis=1)
-    return np.where(moves, plain_bootstrap.standard_errors(draws), 0.0)
-
-
 @dataclass(frozen=True)
 class Case:
     """One problem: int64 [M, T] scores on a design, and the sizes of the resampling."""
@@ -86,7 +77,7 @@ class Case:
 
     @cached_property
     def errors(self) -> np.ndarray:
-        return plain_errors(self.boot)
+        return plain_bootstrap.standard_errors(self.boot)
 
     @cached_property
     def weights(self) -> tuple[np.ndarray, int, int | None]:
@@ -469,8 +460,15 @@ WITHOUT_TWIN = {
 MACHINERY = {"_jit", "_objects", "blocks", "checks"}
 
 
+def marked(case: Case) -> Any:
+    """The case as a parameter; small ones also run where kernels are plain Python."""
+    work = case.draws * int(case.cluster.max() + 1) * case.scores.shape[0]
+    marks = [pytest.mark.plain_python] if work < 40_000 else []
+    return pytest.param(case, id=case.name, marks=marks)
+
+
 @pytest.mark.parametrize("name", TWINS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [marked(case) for case in CASES])
 def test_twins_agree_to_the_bit(case: Case, name: str) -> None:
     fast, plain = TWINS[name]
     assert bits(fast(case)) == bits(plain(case))
@@ -675,7 +673,7 @@ def test_reductions_of_hard_rows(size: int) -> None:
     rows = hard_rows(size)
     del rows["heavy tail"], rows["both tails"]  # their squares overflow
     draws = np.array(list(rows.values()))
-    errors = plain_errors(draws)
+    errors = plain_bootstrap.standard_errors(draws)
     assert bits(bootstrap.standard_errors(draws, 2)) == bits(errors)
     points = draws[:, 0].copy()
     expected = [

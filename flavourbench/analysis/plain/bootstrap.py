@@ -112,9 +112,8 @@ def _leaf_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def standard_errors(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard deviation over draws, ddof = 1, float64 [M] from float64 [M, B].
 
-    The mean is ``total / B``; squared deviations go through the same reduction. A constant
-    model may keep a rounding residue of its mean here: the caller sets its standard error to
-    exactly 0 by `design.varies`.
+    The mean is ``total / B``; squared deviations go through the same reduction. A row whose
+    draws are all equal has exactly 0: rounding of its mean must not pass for an error.
 
     Raises ValueError for fewer than two draws. Source: specification, sections 3 and 9.
     """
@@ -123,7 +122,8 @@ def standard_errors(draws: NDArray[np.float64]) -> NDArray[np.float64]:
         raise ValueError(f"{count} draws; a standard error needs at least 2")
     mean = _leaf_sum(draws) / float(count)
     deviation = draws - mean[:, np.newaxis]
-    result: NDArray[np.float64] = np.sqrt(_leaf_sum(deviation * deviation) / float(count - 1))
+    spread = np.sqrt(_leaf_sum(deviation * deviation) / float(count - 1))
+    result: NDArray[np.float64] = np.where((draws == draws[:, :1]).all(axis=1), 0.0, spread)
     return result
 
 

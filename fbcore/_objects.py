@@ -12,6 +12,7 @@ expected, and the caller falls back to Numba's ordinary dispatcher;
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -88,9 +89,10 @@ def _is_ours(folder: Path) -> bool:
 
 def _prune(root: Path) -> None:
     """Remove all but the newest folders of other versions."""
-    others = sorted(root.glob("kernels-*"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for folder in others[_KEPT_FOLDERS:]:
-        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):  # another process may prune at the same time
+        others = sorted(root.glob("kernels-*"), key=lambda path: path.stat().st_mtime)
+        for folder in others[:-_KEPT_FOLDERS]:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _candidates() -> list[Path]:

@@ -133,3 +133,7 @@ def _share(
 def _pool() -> ThreadPoolExecutor:
     """Threads kept for the life of the process: starting one costs as much as a small kernel."""
     return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="fbcore")
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has the pool but none of its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -202,7 +202,7 @@ def bootstrap(
     Raises
     ------
     ValueError
-        Scores that do not fit the design, or no draw.
+        Scores that do not fit the design or 64-bit sums, or no draw.
     ArithmeticError
         A draw left a stratum empty in all its 256 attempts (see
         :meth:`Design.empty_probabilities` for the check to make before).
@@ -248,6 +248,8 @@ class _Job:
         values = np.vstack([sum_by(scores, cells.of_task, cells.cluster.size), cells.size])
         # Σ_cells count · |value| ≤ C · max |value|: the narrowest type that holds it exactly.
         bound = clusters * int(np.abs(values).max())
+        if bound >= 2**63:
+            raise ValueError(f"cluster sums up to {int(np.abs(values).max())} are too large")
         kind = np.float32 if bound < 2**24 else np.float64 if bound < 2**53 else np.int64
         grouped = _grouped(values.astype(kind))
         return cls(clusters, cells.bounds, cells.cluster, grouped, 10.0**exponent, seed)

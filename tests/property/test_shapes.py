@@ -26,6 +26,7 @@ CALLS = {
     "bootstrap: one task for all": "bootstrap.bootstrap(narrow[:, :1], design, 0, 5, 1)",
     "bootstrap: a vector": "bootstrap.bootstrap(scores[0], design, 0, 5, 1)",
     "bootstrap: no draw": "bootstrap.bootstrap(scores, design, 0, 0, 1)",
+    "bootstrap: sums beyond 64 bits": "bootstrap.bootstrap(scores + 2**62, design, 0, 5, 1)",
     "bootstrap: fractional scores": "bootstrap.bootstrap(scores + 0.5, design, 0, 5, 1)",
     "point scores: a task too many": "bootstrap.point_scores(wide, design, 0)",
     "stratum means: a task too few": "bootstrap.stratum_means(narrow, design)",

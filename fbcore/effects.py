@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,26 +32,36 @@ def cohen_dz(scores: NDArray[np.int64]) -> NDArray[np.float64]:
     scores = integers("scores", scores, None, None)
     models, tasks = scores.shape
     left, right = np.triu_indices(models, 1)
-    squares = _gram(scores)
-    sums = [int(total) for total in scores.sum(axis=1)]
-    out = np.full(left.size, np.nan)
     if tasks < 2:
-        return out
-    for pair, (i, j) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        total = sums[i] - sums[j]
-        square = squares[i][i] + squares[j][j] - 2 * squares[i][j]
-        spread = tasks * square - total * total
-        if spread > 0:
-            out[pair] = (total / tasks) / math.sqrt(spread / (tasks * (tasks - 1)))
+        return np.full(left.size, np.nan)
+    largest = int(np.abs(scores).max(initial=0))
+    # float64 holds these integers exactly, or Python's integers do.
+    small = 4 * (largest * tasks) ** 2 < 2**53
+    squares = _gram(scores, small)
+    sums = scores.sum(axis=1).astype(squares.dtype)
+    own = np.diagonal(squares)
+    total = sums[left] - sums[right]
+    square = own[left] + own[right] - 2 * squares[left, right]
+    spread = tasks * square - total * total
+    varies = spread > 0
+    out = np.full(left.size, np.nan)
+    deviation = np.sqrt((spread[varies] / (tasks * (tasks - 1))).astype(np.float64))
+    out[varies] = (total[varies] / tasks).astype(np.float64) / deviation
     return out
 
 
-def _gram(scores: NDArray[np.int64]) -> list[list[int]]:
-    """``scores @ scores.T`` as exact Python integers, through BLAS on 16-bit limbs."""
-    bits = int(np.abs(scores).max(initial=0)).bit_length()
+def _gram(scores: NDArray[np.int64], small: bool) -> NDArray[Any]:
+    """``scores @ scores.T`` exactly: float64 where ``small``, else Python integers.
+
+    BLAS forms it in either case, on 16-bit limbs where the scores are large.
+    """
+    if small:
+        floats = scores.astype(np.float64)
+        return np.asarray(floats @ floats.T)
+    bits = int(np.abs(scores).max()).bit_length()
     limbs = []
     rest = scores
-    for _ in range(max(1, -(-bits // _LIMB))):
+    for _ in range(-(-bits // _LIMB)):
         limbs.append((rest & (2**_LIMB - 1)).astype(np.float64))
         rest = rest >> _LIMB
     limbs.append(rest.astype(np.float64))  # the sign: 0 or -1
@@ -59,8 +70,7 @@ def _gram(scores: NDArray[np.int64]) -> list[list[int]]:
         for b, second in enumerate(limbs):
             product = (first @ second.T).astype(np.int64).astype(object)
             total += product * 2 ** (_LIMB * (a + b))
-    rows: list[list[int]] = total.tolist()
-    return rows
+    return total
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:

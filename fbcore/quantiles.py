@@ -27,7 +27,7 @@ _BLOCK = 4 * _COLUMNS
 #: Half-widths of the windows in standard deviations of the row, tried in turn. The first
 #: holds 0.9 % of a normal row per tail and allows for 4 standard errors of the sample.
 _REACHES = np.array([0.08, 0.5])
-_ROW_BLOCK = 64
+_ROW_BLOCK = 16
 
 
 @device
@@ -296,7 +296,7 @@ def intervals(
             out,
         )
 
-    pieces = even_ranges(left.size, threads, max(_ROW_BLOCK, left.size // 16), 1)
+    pieces = even_ranges(left.size, threads, max(_ROW_BLOCK, left.size // 64), 1)
     map_ranges(task, pieces, threads, progress=progress)
     return out
 

@@ -22,8 +22,8 @@ from fbcore.design import PORTFOLIOS
 _DRAW_BLOCK = 12_800
 #: Models of a tile: a table row of 32 four-byte sums is two cache lines.
 _TILE = 32
-#: Tables of 256 sums built at once; 16 of them and the tile's sums share a second-level cache.
-_GROUPS = 16
+#: Tables of 256 sums built at once; 12 of them and the tile's sums share a second-level cache.
+_GROUPS = 12
 #: Draws compared at once, so that all models' sums stay in the first-level cache.
 _LANES = 256
 
@@ -97,12 +97,11 @@ def _add_tables(first, groups, count, words, table, sums, offset):  # type: igno
 def _count_hits(left, right, factor, limit, width, flipped):  # type: ignore[no-untyped-def]
     """#{|factor T*_left - T*_right| >= limit} over the first ``width`` draws of ``flipped``."""
     kind = flipped.dtype.type  # stay in it: half the width is twice the speed
-    low = kind(-limit)
-    high = kind(limit)
+    least = kind(limit)
     hits = np.int32(0)
     for d in range(width):
         difference = kind(factor * flipped[left, d] - flipped[right, d])
-        hits = np.int32(hits + np.int32((difference >= high) | (difference <= low)))
+        hits = np.int32(hits + np.int32(kind(abs(difference)) >= least))
     return hits
 
 

@@ -6,6 +6,8 @@ they look like: ``001`` stays an id, and a number means the same in every row.
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -59,15 +61,33 @@ def _parquet(data: bytes) -> Any:
 def _csv(data: bytes) -> Any:
     """All columns as text: types inferred from a first block break on later ones."""
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import csv as arrow_csv
 
-    parse = csv.ParseOptions(newlines_in_values=True)
-    with csv.open_csv(pa.BufferReader(data), parse_options=parse) as head:
-        names = head.schema.names
-    convert = csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+    names, rows = _head(data)
+    return arrow_csv.read_csv(
+        pa.BufferReader(data),
+        read_options=arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=rows),
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
     )
-    return csv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=convert)
+
+
+def _head(data: bytes) -> tuple[list[str], int]:
+    """Column names, and the rows that end with them (blank ones may come first).
+
+    Arrow could tell the names too, but its reader of blocks leaves a thread behind that
+    aborts the process when an interrupt comes in between.
+    """
+    lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+    try:
+        for count, row in enumerate(csv.reader(lines), 1):
+            if row:
+                return row, count
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+    raise ValueError("no line has a name in it")
 
 
 def texts(table: Any, column: str) -> tuple[NDArray[np.int64], list[str]]:

@@ -131,7 +131,7 @@ def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
             f" of {design.clusters} clusters: a bootstrap draw would leave a stratum empty with"
             f" probability {empty.sum():.2g} (limit {THIN_LIMIT}); add clusters to it or merge it"
         )
-    varies = matrix.varies()
+    varies = matrix.varies
     if not varies.any():
         raise InputError("no model's scores vary inside any stratum: there is nothing to estimate")
     try:
@@ -223,7 +223,14 @@ def infer(
         matrix=matrix,
         plan=plan,
         weights=weights,
-        **sampled._asdict(),
+        score=sampled.score,
+        se=sampled.se,
+        pointwise=sampled.pointwise,
+        simultaneous=sampled.simultaneous,
+        critical=sampled.critical,
+        rank_interval=sampled.rank_interval,
+        draws=sampled.draws,
+        redraws=sampled.redraws,
         **tested._asdict(),
         families=families,
         panels=panels,
@@ -249,11 +256,12 @@ class _Run(NamedTuple):
 
 
 class _Sampled(NamedTuple):
-    """The bootstrap part; fields as in :class:`Inference`."""
+    """The bootstrap part; fields as in :class:`Inference` and :class:`PairTests`."""
 
     score: NDArray[np.float64]
     se: NDArray[np.float64]
     pointwise: NDArray[np.float64]
+    pair_interval: NDArray[np.float64]
     simultaneous: NDArray[np.float64]
     critical: float
     rank_interval: NDArray[np.int64]
@@ -286,15 +294,26 @@ def _sample(run: _Run) -> _Sampled:
         raise InputError(f"{error}: add clusters to the thin strata or merge them") from error
     draws = sample.draws
     score = point_scores(scores, design, exponent)
-    se = np.where(matrix.varies(), standard_errors(draws, threads), 0.0)
+    se = np.where(matrix.varies, standard_errors(draws, threads), 0.0)
     if not se.any():
         raise InputError("no model's score varies between clusters: there is nothing to estimate")
     critical = quantile(max_t(draws, score, se, threads), 1 - plan.alpha)
-    rows = np.arange(score.size, dtype=np.int64)
+    # One pass over models (right = -1) and pairs.
+    models = np.arange(score.size, dtype=np.int64)
+    left, right = pair_index(score.size)
+    both = intervals(
+        draws,
+        np.concatenate([models, left]),
+        np.concatenate([np.full_like(models, -1), right]),
+        plan.alpha,
+        threads,
+        run.told("intervals", models.size + left.size),
+    )
     return _Sampled(
         score=score,
         se=se,
-        pointwise=intervals(draws, rows, np.full_like(rows, -1), plan.alpha, threads),
+        pointwise=both[: score.size],
+        pair_interval=both[score.size :],
         simultaneous=np.stack([score - critical * se, score + critical * se], axis=1),
         critical=critical,
         rank_interval=rank_intervals(draws, plan.alpha, threads),
@@ -325,14 +344,7 @@ def _test(run: _Run, weights: Weights, sampled: _Sampled) -> _Tested:
         left=left,
         right=right,
         difference=sampled.score[left] - sampled.score[right],
-        interval=intervals(
-            sampled.draws,
-            left,
-            right,
-            plan.alpha,
-            run.threads,
-            run.told("pair intervals", left.size),
-        ),
+        interval=sampled.pair_interval,
         dz=cohen_dz(scores),
         exceedances=flipped.pairs,
         p=p,

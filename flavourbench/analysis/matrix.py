@@ -65,6 +65,7 @@ class ScoreMatrix:
             return top
         return max(top, -(-int(np.abs(self.chance).max()) // PORTFOLIOS))
 
+    @cached_property
     def varies(self) -> NDArray[np.bool_]:
         """Whether each model's scores differ inside some stratum: bool [M]."""
         out = np.zeros(len(self.models), np.bool_)

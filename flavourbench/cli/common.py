@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -25,6 +26,26 @@ def echo_json(value: dict[str, Any]) -> None:
     So names hold nothing that a terminal obeys, whatever the encoding of the stream.
     """
     sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def load_arrow() -> None:
+    """Import Arrow so that no interrupt is lost.
+
+    Amid its imports C code swallows one at times: it waits until they are done. And while
+    Arrow reads a CSV file it handles signals in a thread of its own, which may come too
+    late, and aborts the process at its end: they are left to Python.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        import pyarrow as pa
+        import pyarrow.compute
+        import pyarrow.csv
+        import pyarrow.parquet
+
+        pa.enable_signal_handlers(False)
+        pa.array([0])  # imports pandas where that is installed
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def parse_columns(pairs: list[str]) -> dict[str, str]:

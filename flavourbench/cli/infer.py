@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flavourbench.cli.common import Json, echo_json, parse_columns, progress_bar
+from flavourbench.cli.common import Json, echo_json, load_arrow, parse_columns, progress_bar
 from flavourbench.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def command(
     plan = Plan(draws, flips, seed, alpha)
     options = _read_options(column, layout, cluster, single_stratum)
     _check_output(out, force)
+    load_arrow()
     matrix = _load(source, options)
     with progress_bar() as progress:
         inference = infer(matrix, plan, threads, progress=progress)

@@ -13,9 +13,11 @@ Numba's ordinary dispatcher, and with ``NUMBA_DISABLE_JIT=1`` as plain Python.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable
+from fractions import Fraction
 from types import FunctionType
 from typing import Any
 
@@ -85,6 +87,38 @@ class Device:
                 _with_devices(self.function)
             )
         return self._compiled
+
+
+class FusedMultiplyAdd(Device):
+    """``a * b + c`` in float64, rounded once."""
+
+    def __init__(self) -> None:
+        super().__init__(_fused_multiply_add)
+
+    def compiled(self) -> Any:
+        """LLVM's intrinsic: one instruction where the processor has it, else a library call."""
+        if self._compiled is None:
+            from numba import types
+            from numba.extending import intrinsic
+
+            @intrinsic
+            def fused(_context: Any, a: Any, b: Any, c: Any) -> Any:
+                def emit(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+                    return builder.fma(*args)
+
+                return types.float64(a, b, c), emit
+
+            self._compiled = fused
+        return self._compiled
+
+
+def _fused_multiply_add(a: float, b: float, c: float) -> float:
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        return float(a * b + c)
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
+
+
+fma = FusedMultiplyAdd()
 
 
 class Kernel:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Symbols an object may leave to the C library. Any other one would abort the process
 #: inside LLVM's linker, so a kernel that needs it is never stored.
-_LIBC_SYMBOLS = {"memset", "memcpy", "memmove", "bzero", "memset_pattern16"}
+_LIBC_SYMBOLS = {"fma", "memset", "memcpy", "memmove", "bzero", "memset_pattern16"}
 _RECIPE = b"fbcore-object/1"
 _KEPT_FOLDERS = 8
 

@@ -230,3 +230,24 @@ def test_functions_are_short(module: Module) -> None:
 @each_module
 def test_modules_say_what_they_are(module: Module) -> None:
     assert ast.get_docstring(module.tree), module.path
+
+
+def test_the_plan_knows_the_limit_of_the_kernels() -> None:
+    from fbcore.counter import SEED_LIMIT
+    from flavourbench.analysis.plan import MAX_SEED
+
+    assert MAX_SEED == SEED_LIMIT - 1
+
+
+def test_the_main_job_leaves_pandas_alone(tmp_path: Path) -> None:
+    """Arrow would import it where it is installed, at the price of half a second."""
+    code = (
+        "import sys; from flavourbench.cli.main import main;"
+        "code = main(['infer', '--draws', '300', '--flips', '300', '--json']);"
+        "assert code == 0; assert 'pandas' not in sys.modules; import pandas"
+    )
+    pytest.importorskip("pandas")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fbcore.counter import SEED_LIMIT
 from flavourbench.errors import InputError
 
 DEFAULT_SEED = 20260811
+MAX_SEED = 2**53 - 1  # fbcore's limit; named here, since the command line loads no kernels
 MAX_DRAWS = 10_000_000
 MAX_FLIPS = 1_000_000_000
 #: Memory that the bootstrap draws of all models may take.
@@ -41,7 +41,7 @@ class Plan:
         for name, low, high in (
             ("draws", 2, MAX_DRAWS),
             ("flips", 1, MAX_FLIPS),
-            ("seed", 0, SEED_LIMIT - 1),
+            ("seed", 0, MAX_SEED),
         ):
             value = getattr(self, name)
             if not low <= value <= high:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flavourbench.analysis.plan import Plan
 from flavourbench.cli.common import Json, echo_json, load_arrow, parse_columns, progress_bar
 from flavourbench.errors import InputError, shown
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from flavourbench.analysis.matrix import ScoreMatrix
     from flavourbench.analysis.tables import ReadOptions
 
+DEFAULT = Plan()
 RELEASES = Path("releases")
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
@@ -34,10 +36,10 @@ def command(
             " Without it: the bundled published summary.",
         ),
     ] = None,
-    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 50_000,
-    flips: Annotated[int, typer.Option(help="Sign flips.")] = 100_000,
-    seed: Annotated[int, typer.Option(help="Seed of all random words.")] = 20260811,
-    alpha: Annotated[float, typer.Option(help="Family-wise level.")] = 0.05,
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = DEFAULT.draws,
+    flips: Annotated[int, typer.Option(help="Sign flips.")] = DEFAULT.flips,
+    seed: Annotated[int, typer.Option(help="Seed of all random words.")] = DEFAULT.seed,
+    alpha: Annotated[float, typer.Option(help="Family-wise level.")] = DEFAULT.alpha,
     out: Annotated[
         Path | None,
         typer.Option(help="Release folder to write. Default: releases/NAME-DIGEST."),
@@ -69,7 +71,6 @@ def command(
     depends on scores, seed and sizes only: threads and input order change no bit.
     """
     from flavourbench.analysis.inference import infer
-    from flavourbench.analysis.plan import Plan
     from flavourbench.analysis.result import leaderboard_object, result_object
 
     plan = Plan(draws, flips, seed, alpha)

@@ -43,6 +43,7 @@ def scalar_pick(seed, draw, attempt, k, bound):
         m = word * bound
         if m % 2**32 >= 2**32 % bound:
             return m // 2**32, retry
+    raise AssertionError("unreachable")
 
 
 def scalar_signs(seed, draw, clusters):

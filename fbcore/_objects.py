@@ -21,6 +21,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -100,7 +101,10 @@ def _candidates() -> list[Path]:
     if named:
         return [Path(named)]
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    places = [Path(tempfile.gettempdir()) / f"flavourbench-{user}"]
+    try:
+        places = [Path(tempfile.gettempdir()) / f"flavourbench-{user}"]
+    except OSError:  # no temporary folder can be written
+        places = []
     try:
         home = Path.home()
     except RuntimeError:
@@ -212,12 +216,14 @@ def _seal(path: Path, payload: bytes) -> bytes:
 
 def _write(path: Path, stored: tuple[str, bytes]) -> None:
     payload = stored[0].encode() + b"\0" + stored[1]
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as handle:
-            handle.write(_seal(path, payload) + payload)
-        Path(handle.name).replace(path)
+        unfinished.touch(mode=0o600)
+        unfinished.write_bytes(_seal(path, payload) + payload)
+        unfinished.replace(path)
     except OSError:  # a full disk costs the next process a compilation, nothing else
-        return
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
 from typing import Protocol, TypeVar
@@ -115,8 +115,9 @@ def _share(
             if after is not None:
                 after()
 
-    helpers = [_pool().submit(work) for _ in range(threads - 1)]
+    helpers: list[Future[None]] = []
     try:
+        helpers.extend(_pool().submit(work) for _ in range(threads - 1))
         work(tell)
         while wait(helpers, timeout=_TELL_EVERY).not_done:
             tell()

@@ -77,8 +77,7 @@ def _csv(data: bytes) -> Any:
 def _head(data: bytes) -> tuple[list[str], int]:
     """Column names, and the rows that end with them (blank ones may come first).
 
-    Arrow could tell the names too, but its reader of blocks leaves a thread behind that
-    aborts the process when an interrupt comes in between.
+    Arrow could tell the names too, but only by a reader that goes on in another thread.
     """
     lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
     try:

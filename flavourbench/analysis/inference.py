@@ -133,7 +133,10 @@ def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
         )
     varies = matrix.varies
     if not varies.any():
-        raise InputError("no model's scores vary inside any stratum: there is nothing to estimate")
+        raise InputError(
+            "no model's scores vary inside any stratum: nothing can be estimated;"
+            " check the score and stratum columns"
+        )
     try:
         weights = stratum_weights(design.sizes, matrix.largest)
     except ValueError as error:
@@ -296,7 +299,10 @@ def _sample(run: _Run) -> _Sampled:
     score = point_scores(scores, design, exponent)
     se = np.where(matrix.varies, standard_errors(draws, threads), 0.0)
     if not se.any():
-        raise InputError("no model's score varies between clusters: there is nothing to estimate")
+        raise InputError(
+            "no model's score varies between clusters: nothing can be estimated;"
+            " check the anchor column"
+        )
     critical = quantile(max_t(draws, score, se, threads), 1 - plan.alpha)
     # One pass over models (right = -1) and pairs.
     models = np.arange(score.size, dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from flavourbench.errors import InputError
+from flavourbench.errors import InputError, shown
 
 DEFAULT_SEED = 20260811
 MAX_SEED = 2**53 - 1  # fbcore's limit; named here, since the command line loads no kernels
@@ -45,9 +45,9 @@ class Plan:
         ):
             value = getattr(self, name)
             if not low <= value <= high:
-                raise InputError(f"{name} {value} is outside {low} to {high}")
+                raise InputError(f"--{name} {shown(value, 30)} is outside {low} to {high}")
         if not (math.isfinite(self.alpha) and 0 < self.alpha < 1):
-            raise InputError(f"alpha {self.alpha} is outside 0 to 1")
+            raise InputError(f"--alpha {self.alpha} is not between 0 and 1")
 
     def check_size(self, models: int) -> None:
         """Refuse draws that would not fit into memory.

@@ -37,14 +37,11 @@ class _WithoutPandas:
 
 
 def load_arrow() -> None:
-    """Import Arrow so that no interrupt is lost and pandas stays out.
-
-    Arrow looks for pandas at its first conversion; where it is installed, that costs 0.4 s
-    and nothing here needs it.
+    """Import Arrow so that no interrupt is lost.
 
     Amid its imports C code swallows one at times: it waits until they are done. And while
     Arrow reads a CSV file it handles signals in a thread of its own, which may come too
-    late, and aborts the process at its end: they are left to Python.
+    late: they are left to Python.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

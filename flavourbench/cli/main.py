@@ -49,7 +49,12 @@ def run() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller: what goes there is not wanted
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    if code == INTERRUPTED:
+        # What was begun is undone by now. Threads may still be at work, though, and an
+        # ordinary exit would wait for them, for ever where the interrupt met their start.
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(arguments: list[str]) -> int:

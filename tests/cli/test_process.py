@@ -217,14 +217,15 @@ def test_a_terminal(fb, script, release):
 
 
 @pytest.mark.parametrize(
-    ("options", "out"),
+    ("options", "out", "delay"),
     [
-        (("--flips", "1000000000", "--draws", "200"), ()),
-        (("--flips", "1000000000", "--draws", "200"), ("--out", "r", "--force")),
-        (("--draws", "10000000"), ("--out", "a/b")),
+        (("--flips", "1000000000", "--draws", "200"), (), 0.3),
+        (("--flips", "1000000000", "--draws", "200"), ("--out", "r", "--force"), 0.05),
+        (("--draws", "10000000"), ("--out", "a/b"), 0.1),
+        (("--draws", "10000000"), (), 0.0),
     ],
 )
-def test_an_interrupt_ends_with_130_and_leaves_nothing(fb, script, release, options, out):
+def test_an_interrupt_ends_with_130_and_leaves_nothing(fb, script, release, options, out, delay):
     """The table comes through a named pipe: once it is read, the work has begun."""
     os.mkfifo(fb.folder / "pipe")
     before = {k: v for k, v in tree(fb.folder).items() if k != "pipe"}
@@ -236,11 +237,49 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(fb, script, release, opti
     )
     (fb.folder / "pipe").write_bytes((fb.folder / "t.csv").read_bytes())
     try:
-        process.wait(0.3)
+        process.wait(delay)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGINT)
-    out_text, errors = process.communicate(timeout=60)
-    assert (process.returncode, out_text) == (130, b"")
+    try:
+        shown, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, shown) == (130, b"")
     assert lines_of(errors.decode()) == ["fb: interrupted"]
     (fb.folder / "pipe").unlink()
     assert tree(fb.folder) == before
+
+
+def python(code):
+    """Run code in a process of its own that takes interrupts."""
+    start = "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    return subprocess.run(
+        [sys.executable, "-c", start + code], capture_output=True, text=True, timeout=60
+    )
+
+
+def test_an_interrupt_waits_for_no_thread():
+    """One that never ends, as after an interrupt amid its start."""
+    done = python(
+        "import threading, time\n"
+        "threading.Thread(target=time.sleep, args=(3600,)).start()\n"
+        "from flavourbench.cli import main\n"
+        "def interrupted(*arguments, **options): raise KeyboardInterrupt\n"
+        "main.app = interrupted\n"
+        "main.run()\n"
+    )
+    assert (done.returncode, done.stderr) == (130, "fb: interrupted\n")
+
+
+def test_an_interrupt_amid_the_imports_of_arrow_comes_after_them():
+    """C code that is asked whether an attribute exists takes any exception for a no."""
+    done = python(
+        "class Interrupter:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'pyarrow.compute': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupter())\n"
+        "from flavourbench.cli.common import load_arrow\n"
+        "try: load_arrow()\n"
+        "except KeyboardInterrupt: print('pyarrow.parquet' in sys.modules)\n"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")

@@ -87,7 +87,7 @@ def progress_bar() -> Iterator[Progress | None]:
     """
     from fbcore import _jit
 
-    _jit.announce = lambda: _note("compiling kernels for this machine (once, about 15 s) …")
+    _jit.announce = lambda: _note("compiling kernels for this machine (once, about 10 s) …")
     if not sys.stderr.isatty():
         yield None
         return

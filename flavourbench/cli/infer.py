@@ -31,7 +31,7 @@ def command(
     source: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[INPUT]",
+            metavar="INPUT",
             help="Score table (Parquet or CSV, long or wide) or release folder."
             " Without it: the bundled published summary.",
         ),

@@ -20,7 +20,7 @@ def command(
     result: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[RESULT]",
+            metavar="RESULT",
             help="Release folder. Without it: this folder, or the newest one in ./releases.",
         ),
     ] = None,

@@ -8,7 +8,7 @@ core. It leaves out what came later: linearity of pairs, integers, counters, ste
 Strata are those of the score matrix, by default panel x family. The released run pooled its
 two panels; that changes the cost of no step by much.
 
-Sources: STATISTICS sections 2-6; Phipson & Smyth 2010; Montiel Olea & Plagborg-Moller 2019.
+Sources: docs/statistics.md sections 2-6; Phipson & Smyth 2010; Montiel Olea & Plagborg-Moller 2019.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def draw_counts(
 ) -> tuple[Floats, int]:
     """Task multiplicities of ``draws`` cluster resamples: float64 [draws, T], and redraws.
 
-    A draw that leaves a stratum empty is drawn again (STATISTICS section 3).
+    A draw that leaves a stratum empty is drawn again (docs/statistics.md section 3).
     """
     clusters = int(cluster.max()) + 1
     chances = np.full(clusters, 1.0 / clusters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,14 @@ from numpy.typing import NDArray
 from fbcore.blocks import Engine, default_threads
 from fbcore.bootstrap import bootstrap, max_t, means_over, point_scores, standard_errors
 from fbcore.bootstrap import stratum_means as means_of_strata
-from fbcore.design import PORTFOLIOS, THIN_LIMIT, Weights, contributions, stratum_weights
+from fbcore.design import (
+    PORTFOLIOS,
+    THIN_LIMIT,
+    Weights,
+    contributions,
+    stratum_weights,
+    sum_by,
+)
 from fbcore.effects import cohen_dz, pearson, spearman
 from fbcore.multiplicity import flips_needed, holm, smallest_p
 from fbcore.quantiles import intervals, pair_index, quantile
@@ -137,6 +145,11 @@ def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
             "no model's scores vary inside any stratum: nothing can be estimated;"
             " check the score and stratum columns"
         )
+    if not _moves(matrix):
+        raise InputError(
+            "no model's score varies between clusters: nothing can be estimated;"
+            " check the anchor column"
+        )
     try:
         weights = stratum_weights(design.sizes, matrix.largest)
     except ValueError as error:
@@ -144,25 +157,45 @@ def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
     return weights, _warnings(matrix, plan, varies)
 
 
+def _moves(matrix: ScoreMatrix) -> bool:
+    """Whether any model's mean differs between clusters inside a stratum."""
+    cells = matrix.design.cells()
+    sums = sum_by(matrix.scores.values, cells.of_task, cells.cluster.size)
+    for first, last in pairwise(cells.bounds):
+        filled = np.flatnonzero(cells.size[first:last]) + first
+        means = sums[:, filled] / cells.size[filled]
+        if (means != means[:, :1]).any():
+            return True
+    return False
+
+
+def floor_warning(matrix: ScoreMatrix, plan: Plan) -> str | None:
+    """What to say when Holm can resolve no pair, whatever the scores are."""
+    models, clusters = len(matrix.models), matrix.design.clusters
+    hypotheses = models * (models - 1) // 2
+    exact = clusters <= 62 and 2 ** (clusters - 1) <= plan.flips
+    if hypotheses * smallest_p(plan.flips, clusters, exact) <= plan.alpha:
+        return None
+    needed = flips_needed(hypotheses, plan.alpha, clusters)
+    remedy = (
+        f"at least {needed} flips are needed (--flips {needed})"
+        if needed is not None
+        else f"no number of flips suffices with {clusters} clusters: more clusters are needed"
+    )
+    used = "all sign vectors" if exact else f"{plan.flips} sign flips"
+    return (
+        f"Holm cannot resolve any of the {hypotheses} pairs with {used}"
+        f" at alpha {plan.alpha:g}: {remedy}."
+    )
+
+
 def _warnings(matrix: ScoreMatrix, plan: Plan, varies: NDArray[np.bool_]) -> list[str]:
     found = []
     if matrix.label:
         found.append(f"These scores are a {matrix.label}.")
-    models, clusters = len(matrix.models), matrix.design.clusters
-    hypotheses = models * (models - 1) // 2
-    exact = clusters <= 62 and 2 ** (clusters - 1) <= plan.flips
-    if hypotheses * smallest_p(plan.flips, clusters, exact) > plan.alpha:
-        needed = flips_needed(hypotheses, plan.alpha, clusters)
-        remedy = (
-            f"at least {needed} flips are needed (--flips {needed})"
-            if needed is not None
-            else f"no number of flips suffices with {clusters} clusters: more clusters are needed"
-        )
-        used = "all sign vectors" if exact else f"{plan.flips} sign flips"
-        found.append(
-            f"Holm cannot resolve any of the {hypotheses} pairs with {used}"
-            f" at alpha {plan.alpha:g}: {remedy}."
-        )
+    floor = floor_warning(matrix, plan)
+    if floor is not None:
+        found.append(floor)
     constant = [matrix.models[m] for m in np.flatnonzero(~varies)]
     if constant:
         found.append(
@@ -298,11 +331,6 @@ def _sample(run: _Run) -> _Sampled:
     draws = sample.draws
     score = point_scores(scores, design, exponent)
     se = np.where(matrix.varies, standard_errors(draws, threads), 0.0)
-    if not se.any():
-        raise InputError(
-            "no model's score varies between clusters: nothing can be estimated;"
-            " check the anchor column"
-        )
     critical = quantile(max_t(draws, score, se, threads), 1 - plan.alpha)
     # One pass over models (right = -1) and pairs.
     models = np.arange(score.size, dtype=np.int64)

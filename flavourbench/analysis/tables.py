@@ -6,6 +6,7 @@ Both carry ``stratum`` or ``panel``/``family``, ``anchor`` and optionally ``chan
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,9 @@ from flavourbench.errors import InputError, listed, shown
 ROLES = ("model", "task", "score", "stratum", "panel", "family", "anchor", "chance", "name")
 _LONG_ROLES = ("model", "score", "name")
 _DESIGN_ROLES = ("stratum", "panel", "family")
+_GUARDED_ROLES = (*_DESIGN_ROLES, "anchor", "chance")
+#: A column as similar to a missing role as this (difflib's ratio) is taken for a slip.
+_SLIP = 0.8
 Layout = Literal["auto", "long", "wide"]
 
 
@@ -34,12 +38,14 @@ class ReadOptions:
     layout : "auto" (long when it has a model or a score column), "long" or "wide"
     cluster : "anchor", or "task" where every task is its own cluster
     single_stratum : bool, accept a table without stratum, panel and family columns
+    ignore : columns to leave out, whatever they are called
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     layout: Layout = "auto"
     cluster: Literal["anchor", "task"] = "anchor"
     single_stratum: bool = False
+    ignore: tuple[str, ...] = ()
 
 
 def read_scores(path: Path, options: ReadOptions | None = None) -> ScoreMatrix:
@@ -67,7 +73,13 @@ def matrix_from(table: Any, options: ReadOptions) -> ScoreMatrix:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"column {listed(twice)} occurs twice: rename or remove one")
+    absent = [name for name in options.ignore if name not in names]
+    if absent:
+        raise InputError(f"no column {shown(absent[0])} to ignore; the table has {listed(names)}")
+    names = [name for name in names if name not in options.ignore]
+    table = table.select(names)
     roles = _roles(names, options)
+    _check_slips(names, roles, options)
     layout = _layout(roles, options)
     _check_task_columns(names, roles, layout, options)
     _check_design_columns(roles, options)
@@ -91,6 +103,21 @@ def _roles(names: list[str], options: ReadOptions) -> dict[str, str]:
         owners[name] = role
     free = {role: role for role in ROLES if role in names and role not in owners}
     return free | dict(options.columns)
+
+
+def _check_slips(names: list[str], roles: Mapping[str, str], options: ReadOptions) -> None:
+    """A column that plays no role and is spelt almost like a missing one changes an analysis."""
+    unused = {name.strip().lower(): name for name in names if name not in roles.values()}
+    for role in _GUARDED_ROLES:
+        if role in roles or (role == "anchor" and options.cluster == "task"):
+            continue
+        near = difflib.get_close_matches(role, unused, n=1, cutoff=_SLIP)
+        if near:
+            name = shown(unused[near[0]])
+            raise InputError(
+                f"column {name} plays no role but looks like {role}: pass --column {role}={name}"
+                f" if it is, --ignore {name} if not"
+            )
 
 
 def _layout(roles: Mapping[str, str], options: ReadOptions) -> Layout:
@@ -229,6 +256,12 @@ def _wide(table: Any, options: ReadOptions, roles: Mapping[str, str]) -> ScoreMa
         )
     known = {column for role, column in roles.items() if role not in _LONG_ROLES}
     models = sorted(name for name in table.column_names if name not in known)
+    displaced = [name for name in models if name in _GUARDED_ROLES]
+    if displaced:
+        raise InputError(
+            f"column {displaced[0]} is named like a role but plays none:"
+            f" rename it if it is a model, else pass --ignore {displaced[0]}"
+        )
     if not models:
         raise InputError("no model column: every column that names no role is a model")
     index = [name for name in models if not name.strip() or name.startswith("__index_level_")]

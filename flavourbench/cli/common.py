@@ -14,8 +14,10 @@ import typer
 
 if TYPE_CHECKING:
     from flavourbench.analysis.inference import Progress
+    from flavourbench.analysis.matrix import ScoreMatrix
+    from flavourbench.analysis.plan import Plan
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a view.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the view.")]
 #: Shorter work shows no bar.
 _PATIENCE = 1.0
 
@@ -87,7 +89,7 @@ def progress_bar() -> Iterator[Progress | None]:
     """
     from fbcore import _jit
 
-    _jit.announce = lambda: _note("compiling kernels for this machine (once, about 10 s) …")
+    _jit.announce = lambda: note("compiling kernels for this machine (first use, about 10 s) …")
     if not sys.stderr.isatty():
         yield None
         return
@@ -122,5 +124,24 @@ def progress_bar() -> Iterator[Progress | None]:
             bar.stop()
 
 
-def _note(message: str) -> None:
+def warn_before(matrix: ScoreMatrix, plan: Plan) -> None:
+    """Say before computing, on a terminal, that nothing can be resolved.
+
+    The view and ``--json`` say it among the warnings.
+
+    Raises
+    ------
+    InputError
+        The analysis is to be refused (see :func:`flavourbench.analysis.inference.check`).
+    """
+    from flavourbench.analysis.inference import check, floor_warning
+
+    check(matrix, plan)
+    warning = floor_warning(matrix, plan)
+    if warning is not None and sys.stderr.isatty():
+        note(f"warning: {warning}")
+
+
+def note(message: str) -> None:
+    """One line on standard error."""
     print(f"fb: {message}", file=sys.stderr, flush=True)  # noqa: T201

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flavourbench.analysis.plan import Plan
-from flavourbench.cli.common import Json, echo_json, load_arrow, parse_columns, progress_bar
+from flavourbench.cli.common import (
+    Json,
+    echo_json,
+    load_arrow,
+    parse_columns,
+    progress_bar,
+    warn_before,
+)
 from flavourbench.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -27,6 +34,24 @@ Examples:
   fb infer release --seed 7 --json           a release again"""
 
 
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ROLE=NAME",
+        help="Column that plays a role: model, task, score, stratum, panel, family,"
+        " anchor, chance, name. Repeatable.",
+    ),
+]
+Ignored = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column to leave out. In a wide table every column without a role is a model."
+        " Repeatable.",
+    ),
+]
+
+
 def command(
     source: Annotated[
         Path | None,
@@ -39,26 +64,26 @@ def command(
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = DEFAULT.draws,
     flips: Annotated[int, typer.Option(help="Sign flips.")] = DEFAULT.flips,
     seed: Annotated[int, typer.Option(help="Seed of all random words.")] = DEFAULT.seed,
-    alpha: Annotated[float, typer.Option(help="Family-wise level.")] = DEFAULT.alpha,
+    alpha: Annotated[
+        float, typer.Option(help="Level of the pair decisions; intervals have 1 - alpha.")
+    ] = DEFAULT.alpha,
     out: Annotated[
         Path | None,
-        typer.Option(help="Release folder to write. Default: releases/NAME-DIGEST."),
+        typer.Option(help="Release folder to write.  [default: a new one in releases/]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the release at --out.")] = False,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ROLE=NAME",
-            help="Column that plays a role: model, task, score, stratum, panel, family,"
-            " anchor, chance, name. Repeatable.",
-        ),
-    ] = None,
+    column: Columns = None,
+    ignore: Ignored = None,
     layout: Annotated[str, typer.Option(help="auto, long or wide.")] = "auto",
     cluster: Annotated[
-        str, typer.Option(help="anchor, or task to let every task stand for itself.")
+        str,
+        typer.Option(
+            help="What is resampled together: tasks of one anchor, or each task by itself."
+        ),
     ] = "anchor",
     single_stratum: Annotated[
-        bool, typer.Option("--single-stratum", help="Accept a table without strata.")
+        bool,
+        typer.Option("--single-stratum", help="The table has no strata: all tasks weigh the same."),
     ] = False,
     threads: Annotated[
         int | None, typer.Option(min=1, max=256, help="Threads. Changes no result.")
@@ -74,10 +99,11 @@ def command(
     from flavourbench.analysis.result import leaderboard_object, result_object
 
     plan = Plan(draws, flips, seed, alpha)
-    options = _read_options(column, layout, cluster, single_stratum)
+    options = _read_options(column, ignore, layout, cluster, single_stratum)
     _check_output(out, force)
     load_arrow()
     matrix = _load(source, options)
+    warn_before(matrix, plan)
     with progress_bar() as progress:
         inference = infer(matrix, plan, threads, progress=progress)
     written = _write(inference, source, out, force)
@@ -118,7 +144,11 @@ def _stem(source: Path | None) -> str:
 
 
 def _read_options(
-    column: list[str] | None, layout: str, cluster: str, single_stratum: bool
+    column: list[str] | None,
+    ignore: list[str] | None,
+    layout: str,
+    cluster: str,
+    single_stratum: bool,
 ) -> ReadOptions:
     from flavourbench.analysis.tables import ReadOptions
 
@@ -126,7 +156,8 @@ def _read_options(
         raise InputError(f"--layout {shown(layout)}: use auto, long or wide")
     if cluster not in ("anchor", "task"):
         raise InputError(f"--cluster {shown(cluster)}: use anchor or task")
-    return ReadOptions(parse_columns(column or []), layout, cluster, single_stratum)  # type: ignore[arg-type]
+    columns = parse_columns(column or [])
+    return ReadOptions(columns, layout, cluster, single_stratum, tuple(ignore or ()))  # type: ignore[arg-type]
 
 
 def _load(source: Path | None, options: ReadOptions) -> ScoreMatrix:
@@ -139,7 +170,8 @@ def _load(source: Path | None, options: ReadOptions) -> ScoreMatrix:
     if options != ReadOptions():
         what = "the bundled summary" if source is None else "a release"
         raise InputError(
-            f"--column, --layout, --cluster and --single-stratum describe tables, not {what}:"
+            f"--column, --ignore, --layout, --cluster and --single-stratum describe tables,"
+            f" not {what}:"
             " leave them out"
         )
     return bundled_matrix() if source is None else read_matrix(source)

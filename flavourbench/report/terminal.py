@@ -287,7 +287,7 @@ def _summary(board: dict[str, Any], screen: _Screen) -> list[str]:
     sizes = [
         f"{models} models",
         f"{design['tasks']:,} tasks",
-        f"{design['clusters']:,} anchors",
+        f"{design['clusters']:,} clusters",
         f"{len(design['strata'])} strata",
         f"{plan['draws']:,} draws",
         tests,
@@ -300,6 +300,10 @@ def _summary(board: dict[str, Any], screen: _Screen) -> list[str]:
     ]
     if panels["pearson"] is not None:
         found.append(f"panels r = {panels['pearson']:.3f}")
+    tested = [row["chance"] for row in board["models"] if row["chance"] is not None]
+    if tested:
+        above = sum(c["difference"] > 0 and c["holm_p"] <= plan["alpha"] for c in tested)
+        found.append(f"{above} of {models} models above chance ({tested[0]['score']:.4g}, Holm)")
     top = next((row for row in board["models"] if row["id"] == board["top_model"]), None)
     return [
         *_flow(sizes, screen),

@@ -1,6 +1,6 @@
 """Plain NumPy twin of the statistics.
 
-A second implementation of every number, written from the statistical specification with
+A second implementation of every number, after docs/statistics.md and its sources, with
 NumPy and the standard library alone. It shares no code with the compiled kernels, so equal
 bits from both are evidence that both follow the text. Arrays go in and come out; no object,
 file or option crosses.

@@ -1,4 +1,4 @@
-"""Anchor-cluster bootstrap (specification, sections 2, 3 and 9).
+"""Anchor-cluster bootstrap (docs/statistics.md, sections 2, 3 and 9).
 
 Numerators and denominators are exact integers. Division, stratum sum, division by S and by
 10**e follow in that order; sums over draws run in leaves of 256. Blocks of draws bound the
@@ -34,7 +34,7 @@ def point_scores(
     -------
     float64 [M], in the table's unit.
 
-    Raises ValueError for a stratum without tasks. Source: specification, section 2.
+    Raises ValueError for a stratum without tasks. Source: docs/statistics.md, section 2.
     """
     sizes = stratum_sizes(stratum)
     total = np.zeros(scores.shape[0], dtype=np.float64)
@@ -71,7 +71,7 @@ def bootstrap(
     drawn again with the next attempt number; redraws counts the extra attempts.
 
     Raises RuntimeError when attempt 255 of a draw still leaves a stratum empty, ValueError
-    for an empty stratum or sums beyond 64 bits. Source: specification, sections 3, 8 and 9.
+    for an empty stratum or sums beyond 64 bits. Source: docs/statistics.md, sections 3, 8 and 9.
     """
     strata = stratum_sizes(stratum).size
     clusters = int(cluster.max()) + 1
@@ -115,7 +115,7 @@ def standard_errors(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     The mean is ``total / B``; squared deviations go through the same reduction. A row whose
     draws are all equal has exactly 0: rounding of its mean must not pass for an error.
 
-    Raises ValueError for fewer than two draws. Source: specification, sections 3 and 9.
+    Raises ValueError for fewer than two draws. Source: docs/statistics.md, sections 3 and 9.
     """
     count = draws.shape[1]
     if count < 2:
@@ -134,7 +134,7 @@ def quantile(rows: NDArray[np.float64], probability: float) -> NDArray[np.float6
     statistics around it, ``a + (b-a) t`` for t < 0.5 and ``b - (b-a) (1-t)`` otherwise.
 
     Raises ValueError for empty rows or a probability outside 0..1.
-    Source: Hyndman & Fan type 7; specification, section 3.
+    Source: Hyndman & Fan type 7; docs/statistics.md, section 3.
     """
     count = rows.shape[-1]
     if count == 0 or not 0.0 <= probability <= 1.0:
@@ -171,7 +171,7 @@ def max_t_critical(
     1 - alpha quantile over draws of the largest ``|draw - score| / se``.
 
     Raises ValueError if no model varies or a varying one has no positive standard error.
-    Source: Montiel Olea & Plagborg-Moller 2019; specification, section 3.
+    Source: Montiel Olea & Plagborg-Moller 2019; docs/statistics.md, section 3.
     """
     taking_part = np.flatnonzero(varies)
     if not taking_part.size:
@@ -190,7 +190,7 @@ def rank_intervals(draws: NDArray[np.float64], alpha: float) -> NDArray[np.int64
     A model's rank in a draw is 1 + the models strictly greater; the bounds are the order
     statistics floor((B-1) alpha/2) and ceil((B-1) (1 - alpha/2)), counted from 0.
 
-    Raises ValueError without draws. Source: specification, section 3.
+    Raises ValueError without draws. Source: docs/statistics.md, section 3.
     """
     models, count = draws.shape
     if count == 0:
@@ -210,7 +210,7 @@ def pair_intervals(draws: NDArray[np.float64], alpha: float) -> NDArray[np.float
     """Pointwise intervals of the pair differences, float64 [P, 2] from float64 [M, B].
 
     Pairs (i, j), i < j, row-major; quantiles alpha/2 and 1 - alpha/2 of draw i - draw j, in
-    the table's unit. Source: specification, section 3.
+    the table's unit. Source: docs/statistics.md, section 3.
     """
     models = draws.shape[0]
     result = np.empty((models * (models - 1) // 2, 2), dtype=np.float64)

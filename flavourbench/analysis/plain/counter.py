@@ -1,4 +1,4 @@
-"""Random words as a pure function of their coordinates (specification, section 8).
+"""Random words as a pure function of their coordinates (docs/statistics.md, section 8).
 
 No state is carried: the words of a draw do not depend on the draws before it, on the block
 it is computed in, or on the models that are analysed.
@@ -109,7 +109,7 @@ def bounded(
     alone is taken again from the same position of the next retry.
 
     Raises ValueError for a seed, attempt or bound out of range, RuntimeError after 2**16
-    rejections of one number. Source: specification, section 8.
+    rejections of one number. Source: docs/statistics.md, section 8.
     """
     if not 1 <= bound <= 2**32:
         raise ValueError(f"bound {bound} is outside 1..2**32")
@@ -159,7 +159,7 @@ def picks(
     -------
     int32 [stop - start, C], cluster indices 0..C-1.
 
-    Raises ValueError for arguments out of range. Source: specification, section 8.
+    Raises ValueError for arguments out of range. Source: docs/statistics.md, section 8.
     """
     draws = _draw_numbers(start, stop, clusters)
     if clusters >= 2**31:
@@ -181,7 +181,7 @@ def signs(seed: int, start: int, stop: int, clusters: int) -> NDArray[np.int8]:
     -------
     int8 [stop - start, C] of +1 and -1.
 
-    Raises ValueError for arguments out of range. Source: specification, section 8.
+    Raises ValueError for arguments out of range. Source: docs/statistics.md, section 8.
     """
     draws = _draw_numbers(start, stop, clusters)
     blocks = -(-clusters // 128)
@@ -202,7 +202,7 @@ def enumerated_signs(start: int, stop: int, clusters: int) -> NDArray[np.int8]:
     -------
     int8 [stop - start, C] of +1 and -1.
 
-    Raises ValueError if the range leaves 0..2**(C-1). Source: specification, section 4.
+    Raises ValueError if the range leaves 0..2**(C-1). Source: docs/statistics.md, section 4.
     """
     if not 1 <= clusters <= 63:
         raise ValueError(f"{clusters} clusters cannot be enumerated; 1..63 can")

@@ -13,7 +13,7 @@ def ranks(totals: NDArray[np.int64]) -> NDArray[np.int64]:
     """Competition ranks, int64 [M], of integer totals, int64 [M]; larger is better.
 
     1 + the models strictly greater: equal totals share the better rank.
-    Source: specification, section 2.
+    Source: docs/statistics.md, section 2.
     """
     greater = totals[np.newaxis, :] > totals[:, np.newaxis]
     result: NDArray[np.int64] = 1 + greater.sum(axis=1, dtype=np.int64)
@@ -25,7 +25,7 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
     The k-th smallest (from 0) is multiplied by m - k, made monotone and capped at 1.
 
-    Raises ValueError for a p outside 0..1. Source: Holm step-down; specification, section 5.
+    Raises ValueError for a p outside 0..1. Source: Holm step-down; docs/statistics.md, section 5.
     """
     if not ((p >= 0.0) & (p <= 1.0)).all():
         raise ValueError("a p value is outside 0..1")
@@ -49,7 +49,7 @@ def rank_groups(order: NDArray[np.integer], resolved: NDArray[np.bool_]) -> NDAr
     int64 [M], 1-based group of each model (by model index). A model joins the current group
     while it is resolved from none of its members, else it opens the next group.
 
-    Source: specification, section 6.
+    Source: docs/statistics.md, section 6.
     """
     groups = np.zeros(order.size, dtype=np.int64)
     members: list[int] = []
@@ -74,7 +74,7 @@ def cohen_dz(scores: NDArray[np.int64]) -> NDArray[np.float64]:
     -------
     float64 [P], pairs (i, j), i < j, row-major, of Y_i - Y_j; NaN where the SD is 0.
 
-    Source: specification, section 6.
+    Source: docs/statistics.md, section 6.
     """
     # Python integers: squares of six-decimal scores summed over tasks can pass 64 bits.
     rows: list[list[int]] = scores.tolist()
@@ -99,7 +99,7 @@ def pearson(
     """Pearson's r of two vectors [n], exact summation (`math.fsum`) in the order given.
 
     Returns None when either variance is 0. Raises ValueError for unequal lengths.
-    Source: specification, section 7.
+    Source: docs/statistics.md, section 7.
     """
     left = [float(value) for value in x]
     right = [float(value) for value in y]
@@ -133,7 +133,7 @@ def spearman(
     """Spearman's rho of two vectors [n]: `pearson` of average ranks.
 
     Returns None when either vector is constant. Raises ValueError for unequal lengths.
-    Source: specification, section 7.
+    Source: docs/statistics.md, section 7.
     """
     return pearson(
         _average_ranks([float(value) for value in x]),

@@ -1,7 +1,7 @@
 """Integer form of a design: quantised scores, stratum weights, contributions, floors.
 
 Everything after this module's two quantisations is exact integer arithmetic until a ratio is
-taken (specification, section 9).
+taken (docs/statistics.md, section 9).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def quantise(values: ArrayLike) -> tuple[NDArray[np.int64], int, float]:
     ``|k / 10**e - v|``.
 
     Raises ValueError for a value that is not finite or does not fit 64 bits on the grid.
-    Source: specification, section 9.
+    Source: docs/statistics.md, section 9.
     """
     table = np.asarray(values, dtype=np.float64)
     if not np.isfinite(table).all():
@@ -70,7 +70,7 @@ def stratum_weights(
     bound, scale is 2**q and power q. A total divided by scale is a score on the grid.
 
     Raises ValueError for an empty stratum, or when no q gives every stratum a weight of at
-    least 1. Source: specification, section 9.
+    least 1. Source: docs/statistics.md, section 9.
     """
     counts = [int(size) for size in sizes]
     limit = int(largest)
@@ -116,7 +116,7 @@ def stratum_sizes(stratum: NDArray[np.integer]) -> NDArray[np.int64]:
 def varies(scores: NDArray[np.int64], stratum: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Whether a model is not constant inside every stratum, bool [M].
 
-    Decided on the quantised scores, int64 [M, T]. Source: specification, section 3.
+    Decided on the quantised scores, int64 [M, T]. Source: docs/statistics.md, section 3.
     """
     result = np.zeros(scores.shape[0], dtype=np.bool_)
     for index in range(stratum_sizes(stratum).size):
@@ -144,7 +144,7 @@ def contributions(
     int64 [M, C], ``sum of scores * weights[stratum]`` over the tasks of a cluster. A model's
     row sums to its score times the scale and 10**e.
 
-    Source: specification, sections 4 and 9.
+    Source: docs/statistics.md, sections 4 and 9.
     """
     result = np.zeros((scores.shape[0], int(cluster.max()) + 1), dtype=np.int64)
     np.add.at(result.T, cluster, (scores * weights[stratum]).T)
@@ -165,7 +165,7 @@ def thin_strata(
     (total, terms float64 [S]): ``(1 - k_s / C)**C`` with k_s the clusters that touch
     stratum s, and their sum in stratum order. A design with a total above 0.01 is refused.
 
-    Source: specification, section 3.
+    Source: docs/statistics.md, section 3.
     """
     clusters = int(cluster.max()) + 1
     terms: list[float] = []
@@ -182,7 +182,7 @@ def smallest_p(draws: int, clusters: int, exact: bool) -> float:
     """Smallest p value a sign-flip test can reach.
 
     2**(1-C) when all sign vectors are enumerated, else 1 / (1 + draws), never below
-    2**(1-C). Source: Phipson & Smyth 2010; specification, section 5.
+    2**(1-C). Source: Phipson & Smyth 2010; docs/statistics.md, section 5.
     """
     cluster_floor = math.ldexp(1.0, 1 - clusters)
     return cluster_floor if exact else max(1 / (1 + draws), cluster_floor)
@@ -193,7 +193,7 @@ def flips_needed(hypotheses: int, alpha: float, clusters: int) -> int | None:
 
     Returns None when ``hypotheses * 2**(1-C) > alpha``: then no B suffices and only more
     clusters help. Raises ValueError for hypotheses < 1 or alpha outside (0, 1).
-    Source: specification, section 5.
+    Source: docs/statistics.md, section 5.
     """
     if hypotheses < 1 or not 0.0 < alpha < 1.0:
         raise ValueError(f"{hypotheses} hypotheses at alpha {alpha}: need >= 1 and 0 < alpha < 1")

@@ -33,7 +33,7 @@ def stratum_tables(
     int64 [k]).
 
     Raises ValueError when C picks of one cluster could pass 64 bits.
-    Source: specification, sections 3 and 9.
+    Source: docs/statistics.md, sections 3 and 9.
     """
     tables: Tables = []
     clusters = int(cluster.max()) + 1
@@ -68,7 +68,7 @@ def complete_draws(
     again as a whole with the next attempt number.
 
     Raises RuntimeError when attempt 255 of a draw still leaves a stratum empty.
-    Source: specification, sections 3 and 8.
+    Source: docs/statistics.md, sections 3 and 8.
     """
     multiplicity = multiplicities(counter.picks(seed, start, stop, clusters), clusters)
     pending = np.arange(stop - start, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Anchor-cluster sign flips (specification, section 4), in exact integers."""
+"""Anchor-cluster sign flips (docs/statistics.md, section 4), in exact integers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def sign_flips(
     fixed are enumerated: draws is 2**(C-1) and exact is True.
 
     Raises ValueError for no cluster, no flip, or a chance vector of another length.
-    Source: Phipson & Smyth 2010; specification, sections 4 and 9.
+    Source: Phipson & Smyth 2010; docs/statistics.md, sections 4 and 9.
     """
     models, clusters = contributions.shape
     if clusters < 1 or flips < 1:
@@ -90,7 +90,7 @@ def p_values(counts: NDArray[np.int64], draws: int, exact: bool) -> NDArray[np.f
     """Two-sided p of exceedance counts, float64 of the same shape.
 
     ``(1 + x) / (1 + B)`` for random signs, ``x / 2**(C-1)`` when enumerated (the identity is
-    among the counted vectors). Source: Phipson & Smyth 2010; specification, section 4.
+    among the counted vectors). Source: Phipson & Smyth 2010; docs/statistics.md, section 4.
     """
     extra = 0 if exact else 1
     result: NDArray[np.float64] = (counts + extra).astype(np.float64) / float(draws + extra)

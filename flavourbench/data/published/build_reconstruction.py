@@ -10,7 +10,7 @@ rebuild may round a cell to the next basis point; ``--check`` allows that and no
 
     python -m flavourbench.data.published.build_reconstruction [--check]
 
-Source: STATISTICS section 11; figures from the FlavourBench publication by Chen & Hayretci,
+Source: docs/statistics.md section 11; figures from the FlavourBench publication by Chen & Hayretci,
 CC BY 4.0.
 """
 
@@ -125,7 +125,7 @@ def noise_covariance(figures: Figures) -> Floats:
     ``ratio_inflation``. The sum of squares of a pair's task differences is
     ``(tasks - 1) * (mean / d_z)**2``; taking the between-family part away leaves the pair's
     within-family part, and polarisation gives the covariance. The summary has no variance for
-    single families, so all families share it (STATISTICS section 11).
+    single families, so all families share it (docs/statistics.md section 11).
 
     The panel shift is part of the published spread inside a family, so its outer product is
     taken away here and comes back with the shift: d_z then holds exactly before rounding.

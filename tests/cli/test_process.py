@@ -283,3 +283,24 @@ def test_an_interrupt_amid_the_imports_of_arrow_comes_after_them():
         "except KeyboardInterrupt: print('pyarrow.parquet' in sys.modules)\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
+def test_a_terminal_hears_before_computing_that_nothing_can_be_resolved(fb):
+    path = write(fb.folder / "t.csv", wide(scores()))
+    ours, theirs = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "flavourbench", "infer", path, "--draws", "200", "--flips", "10"],
+        cwd=fb.folder,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        check=False,
+        timeout=120,
+    )
+    os.close(theirs)
+    said = os.read(ours, 4096).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    # 3 pairs at alpha 0.05: the first B with 3 / (1 + B) at most 0.05 is 59.
+    assert "warning: Holm cannot resolve any of the 3 pairs" in said
+    assert "--flips 59" in " ".join(said.split())

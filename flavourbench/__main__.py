@@ -1,0 +1,5 @@
+"""``python -m flavourbench`` is ``fb``."""
+
+from flavourbench.cli.entry import run
+
+run()

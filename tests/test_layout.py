@@ -84,6 +84,8 @@ def called(node: ast.Call) -> str:
 
 def part_of(name: str) -> str | None:
     """The part of the architecture that a dotted name belongs to; None for other packages."""
+    if name == "flavourbench.__main__":  # the command line under another name
+        return "cli"
     top, *rest = name.split(".")
     if top == "fbcore":
         return "fbcore"

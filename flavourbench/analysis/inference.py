@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,22 +12,16 @@ from numpy.typing import NDArray
 from fbcore.blocks import Engine, default_threads
 from fbcore.bootstrap import bootstrap, max_t, means_over, point_scores, standard_errors
 from fbcore.bootstrap import stratum_means as means_of_strata
-from fbcore.design import (
-    PORTFOLIOS,
-    THIN_LIMIT,
-    Weights,
-    contributions,
-    stratum_weights,
-    sum_by,
-)
+from fbcore.design import PORTFOLIOS, Weights, contributions
 from fbcore.effects import cohen_dz, pearson, spearman
-from fbcore.multiplicity import flips_needed, holm, smallest_p
+from fbcore.multiplicity import holm
 from fbcore.quantiles import intervals, pair_index, quantile
 from fbcore.ranks import competition_ranks, rank_groups, rank_intervals
 from fbcore.signflip import p_values, sign_flips
 from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.plan import Plan
-from flavourbench.errors import InputError, listed, shown
+from flavourbench.analysis.preflight import check
+from flavourbench.errors import InputError
 
 #: Told as stages advance: stage name, units done since the last call, units in all.
 Progress = Callable[[str, int, int], None]
@@ -119,113 +112,6 @@ class Inference:
     flips_drawn: int
     flips_exact: bool
     warnings: tuple[str, ...]
-
-
-def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
-    """Refuse what cannot be analysed, and collect what has to be said before computing.
-
-    Raises
-    ------
-    InputError
-        A thin stratum, no model that varies, or sizes beyond the limits.
-    """
-    plan.check_size(len(matrix.models))
-    design = matrix.design
-    empty = design.empty_probabilities()
-    if empty.sum() > THIN_LIMIT:
-        thin = int(empty.argmax())
-        raise InputError(
-            f"stratum {shown(matrix.strata[thin].id)} is touched by only {design.touching[thin]}"
-            f" of {design.clusters} clusters: a bootstrap draw would leave a stratum empty with"
-            f" probability {empty.sum():.2g} (limit {THIN_LIMIT}); add clusters to it or merge it"
-        )
-    varies = matrix.varies
-    if not varies.any():
-        raise InputError(
-            "no model's scores vary inside any stratum: nothing can be estimated;"
-            " check the score and stratum columns"
-        )
-    if not _moves(matrix):
-        raise InputError(
-            "no model's score varies between clusters: nothing can be estimated;"
-            " check the anchor column"
-        )
-    try:
-        weights = stratum_weights(design.sizes, matrix.largest)
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    return weights, _warnings(matrix, plan, varies)
-
-
-def _moves(matrix: ScoreMatrix) -> bool:
-    """Whether any model's mean differs between clusters inside a stratum."""
-    cells = matrix.design.cells()
-    sums = sum_by(matrix.scores.values, cells.of_task, cells.cluster.size)
-    for first, last in pairwise(cells.bounds):
-        filled = np.flatnonzero(cells.size[first:last]) + first
-        means = sums[:, filled] / cells.size[filled]
-        if (means != means[:, :1]).any():
-            return True
-    return False
-
-
-def floor_warning(matrix: ScoreMatrix, plan: Plan) -> str | None:
-    """What to say when Holm can resolve no pair, whatever the scores are."""
-    models, clusters = len(matrix.models), matrix.design.clusters
-    hypotheses = models * (models - 1) // 2
-    exact = clusters <= 62 and 2 ** (clusters - 1) <= plan.flips
-    if hypotheses * smallest_p(plan.flips, clusters, exact) <= plan.alpha:
-        return None
-    needed = flips_needed(hypotheses, plan.alpha, clusters)
-    remedy = (
-        f"at least {needed} flips are needed (--flips {needed})"
-        if needed is not None
-        else f"no number of flips suffices with {clusters} clusters: more clusters are needed"
-    )
-    used = "all sign vectors" if exact else f"{plan.flips} sign flips"
-    return (
-        f"Holm cannot resolve any of the {hypotheses} pairs with {used}"
-        f" at alpha {plan.alpha:g}: {remedy}."
-    )
-
-
-def _warnings(matrix: ScoreMatrix, plan: Plan, varies: NDArray[np.bool_]) -> list[str]:
-    found = []
-    if matrix.label:
-        found.append(f"These scores are a {matrix.label}.")
-    floor = floor_warning(matrix, plan)
-    if floor is not None:
-        found.append(floor)
-    constant = [matrix.models[m] for m in np.flatnonzero(~varies)]
-    if constant:
-        found.append(
-            f"Constant inside every stratum, standard error exactly 0, not part of the"
-            f" simultaneous band: {listed(constant)}."
-        )
-    same = _identical(matrix)
-    if same:
-        found.append(f"Identical scores on every task: {listed(same)}.")
-    if matrix.scores.largest_error:
-        found.append(
-            f"Scores were rounded to {matrix.scores.exponent} decimals;"
-            f" largest change {matrix.scores.largest_error:.2g}."
-        )
-    if matrix.chance_error:
-        found.append(
-            f"Chance levels were rounded to the score grid over {PORTFOLIOS};"
-            f" largest change {matrix.chance_error / PORTFOLIOS:.2g}."
-        )
-    return found
-
-
-def _identical(matrix: ScoreMatrix) -> list[str]:
-    seen: dict[bytes, str] = {}
-    found = []
-    for model, row in zip(matrix.models, matrix.scores.values, strict=True):
-        first = seen.setdefault(row.tobytes(), model)
-        if first != model:
-            found.append(f"{first} = {model}")
-    return found
 
 
 def infer(

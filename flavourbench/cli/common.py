@@ -132,9 +132,9 @@ def warn_before(matrix: ScoreMatrix, plan: Plan) -> None:
     Raises
     ------
     InputError
-        The analysis is to be refused (see :func:`flavourbench.analysis.inference.check`).
+        The analysis is to be refused (see :func:`flavourbench.analysis.preflight.check`).
     """
-    from flavourbench.analysis.inference import check, floor_warning
+    from flavourbench.analysis.preflight import check, floor_warning
 
     check(matrix, plan)
     warning = floor_warning(matrix, plan)

@@ -7,6 +7,7 @@ and stratum weights are quantised once, so that every later sum is an integer.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +22,8 @@ PORTFOLIOS = 56
 #: Σ_c |z| including the factor of the chance row stays below this.
 SUM_LIMIT = 2**61
 MAX_POWER = 40
+#: A rounded weight below this would be off by more than 0.2 %.
+LEAST_WEIGHT = 2**8
 #: Cells of a stratum are padded to a multiple of this for the product kernel.
 GROUP = 8
 #: Largest accepted probability that a draw leaves some stratum empty.
@@ -182,7 +185,7 @@ def stratum_weights(sizes: NDArray[np.int64], largest: int) -> Weights:
     """Integer weights of the tasks of each stratum under the equal mean of the strata.
 
     ``W_s = L / (S n_s)`` with ``L = S lcm(n_s)`` where ``56 · largest · Σ_s n_s W_s`` stays
-    within 2**61, else ``round(2**q / (S n_s))`` with the largest such q ≤ 40.
+    within 2**61, else ``round(2**q / (S n_s))`` with the largest such q ≤ 40, none below 256.
 
     Parameters
     ----------
@@ -194,7 +197,7 @@ def stratum_weights(sizes: NDArray[np.int64], largest: int) -> Weights:
     Raises
     ------
     ValueError
-        The scores are so large that no positive weight fits.
+        The scores are so large that no weight of at least 256 fits.
     """
     n = [at_least("tasks of a stratum", int(size), 1) for size in integers("sizes", sizes, None)]
     strata = at_least("number of strata", len(n), 1)
@@ -209,7 +212,7 @@ def stratum_weights(sizes: NDArray[np.int64], largest: int) -> Weights:
         return Weights(np.array(exact, np.int64), strata * common, None)
     for power in range(MAX_POWER, 0, -1):
         rounded = [round(Fraction(2**power, strata * size)) for size in n]
-        if min(rounded) >= 1 and fits(rounded):
+        if min(rounded) >= LEAST_WEIGHT and fits(rounded):
             return Weights(np.array(rounded, np.int64), 2**power, power)
     raise ValueError(f"quantised scores up to {largest} are too large for exact sums: rescale them")
 
@@ -222,6 +225,32 @@ def contributions(scores: NDArray[np.int64], design: Design, weights: Weights) -
     scores = integers("scores", scores, None, design.tasks)
     weighted = scores * integers("weights", weights.values, design.strata)[design.stratum]
     return sum_by(weighted, design.cluster, design.clusters)
+
+
+def score_codes(
+    scores: NDArray[np.int64], design: Design, strata: Sequence[int] | None = None
+) -> NDArray[np.int64]:
+    """Dense codes of the exact point scores: equal scores, equal codes; larger ones, larger.
+
+    Neither division nor rounded weights can part or merge two scores here.
+
+    Parameters
+    ----------
+    scores : int64 [M, T]
+    strata : indices, optional
+        Only the mean over these strata counts; all of them by default.
+
+    Returns
+    -------
+    int64 [M], values from 0
+    """
+    chosen = range(design.strata) if strata is None else strata
+    sizes = design.sizes.tolist()
+    common = math.lcm(*(sizes[s] for s in chosen))
+    rows = sum_by(integers("scores", scores, None, design.tasks), design.stratum, len(sizes))
+    totals = [sum(row[s] * (common // sizes[s]) for s in chosen) for row in rows.tolist()]
+    codes = {total: code for code, total in enumerate(sorted(set(totals)))}
+    return np.array([codes[total] for total in totals], np.int64)
 
 
 def sum_by(

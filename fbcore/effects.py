@@ -86,7 +86,8 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
     spread = math.sqrt(math.fsum(d * d for d in dx) * math.fsum(d * d for d in dy))
     if spread == 0:
         return None
-    return math.fsum(a * b for a, b in zip(dx, dy, strict=True)) / spread
+    r = math.fsum(a * b for a, b in zip(dx, dy, strict=True)) / spread
+    return min(max(r, -1.0), 1.0)
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:

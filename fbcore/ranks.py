@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,8 +77,8 @@ def rank_intervals(draws: NDArray[np.float64], alpha: float, threads: int = 1) -
 
     pieces = even_ranges(size, threads, max(LEAF, size // 8))
     reached = np.cumsum(np.sum(map_ranges(task, pieces, threads), axis=0), axis=1)
-    low = int(np.floor((size - 1) * (alpha / 2)))
-    high = int(np.ceil((size - 1) * (1 - alpha / 2)))
+    half = Fraction(str(float(alpha))) / 2  # alpha as it is written, not as float64 holds it
+    low, high = math.floor((size - 1) * half), math.ceil((size - 1) * (1 - half))
     return np.stack([(reached <= k).sum(axis=1) + 1 for k in (low, high)], axis=1)
 
 

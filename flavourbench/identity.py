@@ -8,6 +8,7 @@ comparisons use the first, tamper checks the second.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import shutil
@@ -201,21 +202,31 @@ def _work_folder(parent: Path, target: Path) -> Iterator[Path]:
 
 
 def _move_into_place(work: Path, path: Path) -> None:
+    """``work`` becomes ``path``; what stood there is left under the name of ``work``."""
     if not os.path.lexists(path):
         work.rename(path)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=".fb-", dir=path.parent))
-    old = aside / "old"
-    try:
+    elif not _exchange(work, path):
+        # No exchange here: two renames, with the old folder put back if the second fails.
+        old = work.with_name(f"{work.name}.old")
         path.rename(old)
-        work.rename(path)
-    except BaseException:
-        if os.path.lexists(old) and not os.path.lexists(path):
+        try:
+            work.rename(path)
+        except BaseException:
             old.rename(path)
-        with contextlib.suppress(OSError):
-            aside.rmdir()  # stays where it still holds the old folder
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
+            raise
+        old.rename(work)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap two folders in one step, so that a kill finds one or the other; False if unable."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    names = os.fsencode(first), os.fsencode(second)
+    if hasattr(libc, "renameat2"):
+        return bool(libc.renameat2(here, names[0], here, names[1], swap) == 0)
+    if hasattr(libc, "renamex_np"):  # macOS; RENAME_SWAP is 2 as well
+        return bool(libc.renamex_np(*names, swap) == 0)
+    return False
 
 
 def _umask() -> int:

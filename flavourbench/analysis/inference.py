@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fbcore.blocks import Engine, default_threads
 from fbcore.bootstrap import bootstrap, max_t, means_over, point_scores, standard_errors
 from fbcore.bootstrap import stratum_means as means_of_strata
-from fbcore.design import PORTFOLIOS, Weights, contributions
+from fbcore.design import PORTFOLIOS, Weights, contributions, score_codes
 from fbcore.effects import cohen_dz, pearson, spearman
 from fbcore.multiplicity import holm
 from fbcore.quantiles import intervals, pair_index, quantile
@@ -21,7 +21,7 @@ from fbcore.signflip import p_values, sign_flips
 from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.preflight import check
-from flavourbench.errors import InputError
+from flavourbench.errors import InputError, listed
 
 #: Told as stages advance: stage name, units done since the last call, units in all.
 Progress = Callable[[str, int, int], None]
@@ -140,7 +140,13 @@ def infer(
     sampled = _sample(run)
     tested = _test(run, weights, sampled)
     families, panels = _parts(matrix)
-    r, rho = _panel_agreement(panels)
+    r, rho = _panel_agreement(matrix, panels)
+    still = [matrix.models[m] for m in np.flatnonzero((sampled.se == 0) & matrix.varies)]
+    if still:
+        warnings.append(
+            "The strata cancel in every draw, so the standard error is exactly 0 and they are"
+            f" not part of the simultaneous band: {listed(still)}."
+        )
     return Inference(
         matrix=matrix,
         plan=plan,
@@ -216,7 +222,10 @@ def _sample(run: _Run) -> _Sampled:
         raise InputError(f"{error}: add clusters to the thin strata or merge them") from error
     draws = sample.draws
     score = point_scores(scores, design, exponent)
-    se = np.where(matrix.varies, standard_errors(draws, threads), 0.0)
+    se = standard_errors(draws, threads)
+    # Draws that differ by no more than the rounding of S + 2 operations do not differ.
+    noise = (matrix.design.strata + 4) * 2.0**-51 * np.abs(scores).max(axis=1) / matrix.unit
+    se = np.where(matrix.varies & (se > noise), se, 0.0)
     critical = quantile(max_t(draws, score, se, threads), 1 - plan.alpha)
     # One pass over models (right = -1) and pairs.
     models = np.arange(score.size, dtype=np.int64)
@@ -258,8 +267,8 @@ def _test(run: _Run, weights: Weights, sampled: _Sampled) -> _Tested:
     left, right = pair_index(models)
     square = np.zeros((models, models), np.bool_)
     square[left, right] = square[right, left] = resolved
-    totals = sums.sum(axis=1)
-    order = np.lexsort((np.arange(models), -totals))
+    codes = score_codes(scores, design)
+    order = np.lexsort((np.arange(models), -codes))
     pairs = PairTests(
         left=left,
         right=right,
@@ -272,7 +281,7 @@ def _test(run: _Run, weights: Weights, sampled: _Sampled) -> _Tested:
         resolved=resolved,
     )
     return _Tested(
-        rank=competition_ranks(totals),
+        rank=competition_ranks(codes),
         order=order,
         group=rank_groups(order, square),
         chance=_chance_tests(matrix, flipped.chance, flipped.draws, flipped.exact),
@@ -313,10 +322,18 @@ def _parts(
 
 
 def _panel_agreement(
-    panels: dict[str, NDArray[np.float64]],
+    matrix: ScoreMatrix, panels: dict[str, NDArray[np.float64]]
 ) -> tuple[float | None, float | None]:
-    """Pearson's r and Spearman's ρ of the two panel scores over models."""
+    """Pearson's r of the two panel scores over models, and Spearman's ρ with exact ties."""
     if len(panels) != 2:
         return None, None
     first, second = (column.tolist() for column in panels.values())
-    return pearson(first, second), spearman(first, second)
+    codes = [
+        score_codes(
+            matrix.scores.values,
+            matrix.design,
+            [s for s, stratum in enumerate(matrix.strata) if stratum.panel == panel],
+        ).tolist()
+        for panel in panels
+    ]
+    return pearson(first, second), spearman(*codes)

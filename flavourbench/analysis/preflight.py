@@ -13,6 +13,9 @@ from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.plan import Plan
 from flavourbench.errors import InputError, listed, shown
 
+#: Relative rounding of a stratum weight from which on a release speaks of it.
+_WORTH_SAYING = 1e-6
+
 
 def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
     """Refuse what cannot be analysed, and collect what has to be said before computing.
@@ -47,7 +50,18 @@ def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
         weights = stratum_weights(design.sizes, matrix.largest)
     except ValueError as error:
         raise InputError(str(error)) from error
-    return weights, _warnings(matrix, plan, varies)
+    return weights, _warnings(matrix, plan, varies) + _coarse(weights)
+
+
+def _coarse(weights: Weights) -> list[str]:
+    """What rounded stratum weights cost the sign flips, where it is worth saying."""
+    error = 0.0 if weights.power is None else 0.5 / int(weights.values.min())
+    if error < _WORTH_SAYING:
+        return []
+    return [
+        f"The scores are so large that stratum weights of the sign-flip tests are rounded,"
+        f" by up to {error:.1g} of their size; rescale the scores to avoid it."
+    ]
 
 
 def _moves(matrix: ScoreMatrix) -> bool:

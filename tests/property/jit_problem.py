@@ -55,6 +55,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "counter.picks": lambda: counter.picks(SEED, 3, 8, 41),
     "counter.signs": lambda: counter.signs(SEED, 3, 8, 131),
     "counter.split_seed": lambda: counter.split_seed(SEED),
+    "design.score_codes": lambda: shapes.score_codes(SCORES, DESIGN),
     "design.contributions": lambda: shapes.contributions(
         SCORES, DESIGN, shapes.stratum_weights(DESIGN.sizes, 10_000)
     ),

@@ -397,6 +397,10 @@ TWINS: dict[str, tuple[Side, Side]] = {
     ),
     "design.quantise": (fast_quantised, plain_twin_quantised),
     "design.stratum_weights": (fast_weights, lambda c: c.weights),
+    "design.score_codes": (
+        lambda c: designs.score_codes(c.scores, c.design),
+        lambda c: plain_design.score_codes(c.scores, c.stratum),
+    ),
     "design.contributions": (
         lambda c: designs.contributions(c.scores, c.design, Weights(*c.weights)),
         lambda c: c.z,

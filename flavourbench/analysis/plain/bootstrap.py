@@ -8,6 +8,7 @@ memory and change no bit.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,8 +196,9 @@ def rank_intervals(draws: NDArray[np.float64], alpha: float) -> NDArray[np.int64
     models, count = draws.shape
     if count == 0:
         raise ValueError("rank intervals need at least one draw")
-    low = math.floor((count - 1) * (alpha / 2.0))
-    high = math.ceil((count - 1) * (1.0 - alpha / 2.0))
+    half = Fraction(str(float(alpha))) / 2  # alpha as it is written, not as float64 holds it
+    low = math.floor((count - 1) * half)
+    high = math.ceil((count - 1) * (1 - half))
     result = np.empty((models, 2), dtype=np.int64)
     for model in range(models):
         rank = np.ones(count, dtype=np.int64)

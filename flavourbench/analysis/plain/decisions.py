@@ -116,7 +116,8 @@ def pearson(
     spread = math.sqrt(math.fsum(d * d for d in dx) * math.fsum(d * d for d in dy))
     if spread == 0.0:
         return None
-    return math.fsum(a * b for a, b in zip(dx, dy, strict=True)) / spread
+    r = math.fsum(a * b for a, b in zip(dx, dy, strict=True)) / spread
+    return min(max(r, -1.0), 1.0)
 
 
 def _average_ranks(values: Sequence[float]) -> list[float]:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 LARGEST_EXPONENT = 6
 LARGEST_POWER = 40
+LEAST_WEIGHT = 2**8  # a smaller rounded weight would be off by more than 0.2 %
 CHANCE_DENOMINATOR = 56
 """Portfolios of a task: chance scores are rationals with this denominator."""
 _WEIGHT_BOUND = 2**61
@@ -93,11 +94,34 @@ def stratum_weights(
         weights = [round(Fraction(2**power, strata * size)) for size in counts]
         if fits(weights):
             break
-    if min(weights) < 1 or not fits(weights):
+    if min(weights) < LEAST_WEIGHT or not fits(weights):
         raise ValueError(
             f"no weights keep {limit} within 2**61 for sizes {counts}; use a coarser grid"
         )
     return np.array(weights, dtype=np.int64), 2**power, power
+
+
+def score_codes(
+    scores: NDArray[np.int64],
+    stratum: NDArray[np.integer],
+    strata: list[int] | None = None,
+) -> NDArray[np.int64]:
+    """Dense codes, int64 [M], of the exact means over ``strata`` (all by default) of strata means.
+
+    Equal means have equal codes and larger means larger ones; formed from Fractions.
+    Source: docs/statistics.md, section 2.
+    """
+    sizes = stratum_sizes(stratum)
+    chosen = range(sizes.size) if strata is None else strata
+    means = [
+        sum(
+            (Fraction(int(row[stratum == s].sum()), int(sizes[s])) for s in chosen),
+            start=Fraction(0),
+        )
+        for row in scores
+    ]
+    ordered = sorted(set(means))
+    return np.array([ordered.index(mean) for mean in means], dtype=np.int64)
 
 
 def stratum_sizes(stratum: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -20,7 +20,10 @@ from fbcore.checks import at_least, draw_range, floats, integers
 from fbcore.counter import LANES, MAX_ATTEMPT, lane_picks, place_of, split_seed
 from fbcore.design import GROUP, Design, sum_by
 
-_DRAW_BLOCK = 2048
+#: Draws of a block, and products that a block may hold: about 0.2 s, so that an interrupt or
+#: a report of progress does not wait longer.
+_DRAW_BLOCK = 6400
+_BLOCK_PRODUCTS = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +241,8 @@ def bootstrap(
         part = scratch((models, stop - start))
         return job.run(start, stop, start, part), start, part
 
-    pieces = even_ranges(draws, threads, _DRAW_BLOCK)
+    size = min(_DRAW_BLOCK, max(LEAF, _BLOCK_PRODUCTS // job.values.size))
+    pieces = even_ranges(draws, threads, size)
     results = map_ranges(task, pieces, threads, engine, progress)
     for _, start, part in results:
         if part is not None:

@@ -27,7 +27,7 @@ _BLOCK = 4 * _COLUMNS
 #: Half-widths of the windows in standard deviations of the row, tried in turn. The first
 #: holds 0.9 % of a normal row per tail and allows for 4 standard errors of the sample.
 _REACHES = np.array([0.08, 0.5])
-_ROW_BLOCK = 16
+_ROW_BLOCK = 32
 
 
 @device

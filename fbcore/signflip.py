@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fbcore._jit import device, kernel, scratch
-from fbcore.blocks import Engine, even_ranges, map_ranges
+from fbcore.blocks import LEAF, Engine, even_ranges, map_ranges
 from fbcore.checks import at_least, draw_range, integers
 from fbcore.counter import sign_words, split_seed
 from fbcore.design import PORTFOLIOS
 
-_DRAW_BLOCK = 12_800
+_DRAW_BLOCK = 25_600
+#: Bytes that the sums of a block may take.
+_BLOCK_BYTES = 2**25
 #: Models of a tile: a table row of 32 four-byte sums is two cache lines.
 _TILE = 32
 #: Tables of 256 sums built at once; 12 of them and the tile's sums share a second-level cache.
@@ -194,7 +196,9 @@ def sign_flips(
         _compare(sums, observed, scratch((z.shape[0], _LANES), kind), counts, chance_counts)
         return counts, chance_counts
 
-    results = map_ranges(task, even_ranges(draws, threads, _DRAW_BLOCK), threads, engine, progress)
+    width = padded.shape[1] * np.dtype(kind).itemsize
+    block = min(_DRAW_BLOCK, max(LEAF, _BLOCK_BYTES // width))
+    results = map_ranges(task, even_ranges(draws, threads, block), threads, engine, progress)
     counts = np.sum([result[0] for result in results], axis=0)
     pairs = counts[np.triu_indices(models, 1)]
     against = None if chance is None else np.sum([result[1] for result in results], axis=0)

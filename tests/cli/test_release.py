@@ -302,14 +302,23 @@ def test_what_fails_while_writing_leaves_nothing(
     assert fb("leaderboard", "r").code == 0
 
 
-def test_what_fails_while_replacing_keeps_the_old_release(fb, table, release, monkeypatch):
+@pytest.mark.parametrize("exchange", [True, False], ids=["in one step", "by two renames"])
+def test_what_fails_while_replacing_keeps_the_old_release(
+    fb, table, release, monkeypatch, exchange
+):
     rename = type(release).rename
 
+    def interrupted(*_folders):
+        if exchange:
+            raise KeyboardInterrupt
+        return False
+
     def fails(self, target):
-        if target == release.relative_to(fb.folder) and self.name != "old":
+        if target == release.relative_to(fb.folder) and not self.name.endswith(".old"):
             raise KeyboardInterrupt
         return rename(self, target)
 
+    monkeypatch.setattr("flavourbench.identity._exchange", interrupted)
     monkeypatch.setattr(type(release), "rename", fails)
     given = ("--seed", "5", "--out", "r", "--force")
     fb.refused("infer", table, *SMALL, *given, says="interrupted", code=130)

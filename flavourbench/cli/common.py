@@ -88,7 +88,12 @@ def progress_bar() -> Iterator[Progress | None]:
     A first run that compiles kernels says so in either case.
     """
     from fbcore import _jit
+    from flavourbench.errors import InputError
 
+    try:
+        _jit.route()
+    except ValueError as error:
+        raise InputError(str(error)) from error
     _jit.announce = lambda: note("compiling kernels for this machine (first use, about 10 s) …")
     if not sys.stderr.isatty():
         yield None

@@ -355,3 +355,9 @@ def test_help_loads_neither_the_compiler_nor_the_tables():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
+
+
+def test_an_unknown_route_of_compilation_is_refused(fb, monkeypatch):
+    monkeypatch.setenv("FBCORE_JIT", "bogus")
+    path = write(fb.folder / "t.csv", wide(scores()))
+    fb.refused("infer", path, *SMALL, says=("FBCORE_JIT", "bogus", "dispatch"))

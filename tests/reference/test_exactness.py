@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
 
+from fbcore import bootstrap, effects, ranks
 from fbcore import design as designs
-from fbcore import effects, ranks
 from flavourbench.analysis.inference import infer
 from flavourbench.analysis.matrix import Stratum, build_matrix
 from flavourbench.analysis.plan import Plan
@@ -142,6 +143,32 @@ def test_rank_bounds_are_those_of_alpha_as_written(alpha):
         low, high = math.floor((size - 1) * half), math.ceil((size - 1) * (1 - half))
         found = ranks.rank_intervals(draws, float(alpha))
         assert found.tolist() == order[:, [low, high]].tolist()
+
+
+@pytest.mark.parametrize("kind", ["counts", "integers", "floats"])
+def test_quotients_are_those_of_a_division(kind):
+    """Five multiply-adds in the place of a division must not change a bit."""
+
+    def rows_of(quotient):
+        def run(a, b, out):
+            for i in range(a.shape[0]):
+                out[i] = quotient(a[i], b[i], 1.0 / b[i])
+
+        return run
+
+    rng = np.random.default_rng(4)
+    size = 300_000
+    a, b = {
+        "counts": (rng.integers(0, 2**24, size), rng.integers(1, 2000, size)),
+        "integers": (rng.integers(-(2**53), 2**53, size), rng.integers(1, 2**31, size)),
+        "floats": (rng.normal(0, 1, size), np.exp(rng.normal(0, 20, size))),
+    }[kind]
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    found = np.empty(size)
+    numba.njit(rows_of(bootstrap.quotient.compiled()))(a, b, found)
+    np.testing.assert_array_equal(found, a / b)
+    plain = [bootstrap.quotient(x, y, 1.0 / y) for x, y in zip(a[:200], b[:200], strict=True)]
+    assert plain == (a / b)[:200].tolist()
 
 
 def test_a_forced_replacement_never_leaves_the_place_empty(tmp_path, monkeypatch):

@@ -161,7 +161,7 @@ def sign_flips(
     draw_range(0, at_least("flips", flips, 1))
     if chance is not None:
         chance = integers("chance", chance, clusters)
-    exact = clusters - 1 < 62 and 2 ** (clusters - 1) <= flips
+    exact = enumerates(clusters, flips)
     draws = 2 ** (clusters - 1) if exact else flips
     z = contributions if chance is None else np.vstack([contributions, chance])
     # Differences of two sums, the chance row's factor included, must fit the type.
@@ -203,6 +203,11 @@ def sign_flips(
     pairs = counts[np.triu_indices(models, 1)]
     against = None if chance is None else np.sum([result[1] for result in results], axis=0)
     return SignFlips(pairs, against, draws, exact)
+
+
+def enumerates(clusters: int, flips: int) -> bool:
+    """Whether all sign vectors with the first sign fixed are no more than ``flips``."""
+    return clusters - 1 < 62 and 2 ** (clusters - 1) <= flips
 
 
 def p_values(counts: NDArray[np.int64], draws: int, exact: bool) -> NDArray[np.float64]:

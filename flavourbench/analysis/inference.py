@@ -139,8 +139,13 @@ def infer(
     run = _Run(matrix, plan, threads or default_threads(), engine, progress)
     sampled = _sample(run)
     tested = _test(run, weights, sampled)
-    families, panels = _parts(matrix)
-    r, rho = _panel_agreement(matrix, panels)
+    families, panels = _members(matrix)
+    means = means_of_strata(matrix.scores.values, matrix.design)
+    family_scores, panel_scores = (
+        {name: means_over(means[:, at], matrix.unit) for name, at in parts.items()}
+        for parts in (families, panels)
+    )
+    r, rho = _panel_agreement(matrix, panels, panel_scores)
     still = [matrix.models[m] for m in np.flatnonzero((sampled.se == 0) & matrix.varies)]
     if still:
         warnings.append(
@@ -160,8 +165,8 @@ def infer(
         draws=sampled.draws,
         redraws=sampled.redraws,
         **tested._asdict(),
-        families=families,
-        panels=panels,
+        families=family_scores,
+        panels=panel_scores,
         panel_pearson=r,
         panel_spearman=rho,
         warnings=tuple(warnings),
@@ -302,11 +307,8 @@ def _chance_tests(
     return ChanceTests(float(level[0]) / PORTFOLIOS, counts, p, holm(p))
 
 
-def _parts(
-    matrix: ScoreMatrix,
-) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
-    """Family scores (mean over their panels) and panel scores (mean over their families)."""
-    means = means_of_strata(matrix.scores.values, matrix.design)
+def _members(matrix: ScoreMatrix) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Strata of each family and of each panel, by name."""
     families: dict[str, list[int]] = {}
     panels: dict[str, list[int]] = {}
     for index, stratum in enumerate(matrix.strata):
@@ -315,25 +317,15 @@ def _parts(
             families.setdefault(family, []).append(index)
         if stratum.panel is not None:
             panels.setdefault(stratum.panel, []).append(index)
-    return (
-        {name: means_over(means[:, at], matrix.unit) for name, at in sorted(families.items())},
-        {name: means_over(means[:, at], matrix.unit) for name, at in sorted(panels.items())},
-    )
+    return dict(sorted(families.items())), dict(sorted(panels.items()))
 
 
 def _panel_agreement(
-    matrix: ScoreMatrix, panels: dict[str, NDArray[np.float64]]
+    matrix: ScoreMatrix, panels: dict[str, list[int]], scores: dict[str, NDArray[np.float64]]
 ) -> tuple[float | None, float | None]:
     """Pearson's r of the two panel scores over models, and Spearman's ρ with exact ties."""
     if len(panels) != 2:
         return None, None
-    first, second = (column.tolist() for column in panels.values())
-    codes = [
-        score_codes(
-            matrix.scores.values,
-            matrix.design,
-            [s for s, stratum in enumerate(matrix.strata) if stratum.panel == panel],
-        ).tolist()
-        for panel in panels
-    ]
-    return pearson(first, second), spearman(*codes)
+    codes = [score_codes(matrix.scores.values, matrix.design, at) for at in panels.values()]
+    r = pearson(*(column.tolist() for column in scores.values()))
+    return r, spearman(*(column.tolist() for column in codes))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fbcore.design import PORTFOLIOS, THIN_LIMIT, Weights, stratum_weights, sum_by
 from fbcore.multiplicity import flips_needed, smallest_p
+from fbcore.signflip import enumerates
 from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.plan import Plan
 from flavourbench.errors import InputError, listed, shown
@@ -59,7 +60,7 @@ def _coarse(weights: Weights) -> list[str]:
     if error < _WORTH_SAYING:
         return []
     return [
-        f"The scores are so large that stratum weights of the sign-flip tests are rounded,"
+        "The scores are so large that stratum weights of the sign-flip tests are rounded,"
         f" by up to {error:.1g} of their size; rescale the scores to avoid it."
     ]
 
@@ -80,7 +81,7 @@ def floor_warning(matrix: ScoreMatrix, plan: Plan) -> str | None:
     """What to say when Holm can resolve no pair, whatever the scores are."""
     models, clusters = len(matrix.models), matrix.design.clusters
     hypotheses = models * (models - 1) // 2
-    exact = clusters <= 62 and 2 ** (clusters - 1) <= plan.flips
+    exact = enumerates(clusters, plan.flips)
     if hypotheses * smallest_p(plan.flips, clusters, exact) <= plan.alpha:
         return None
     needed = flips_needed(hypotheses, plan.alpha, clusters)

@@ -53,9 +53,12 @@ def load_arrow() -> None:
         import pyarrow.parquet
 
         pa.enable_signal_handlers(False)
-        sys.meta_path.insert(0, _WithoutPandas())
-        pa.array([0])  # the first conversion
-        sys.meta_path.pop(0)
+        finder = _WithoutPandas()
+        sys.meta_path.insert(0, finder)
+        try:
+            pa.array([0])  # the first conversion
+        finally:
+            sys.meta_path.remove(finder)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -141,9 +144,11 @@ def warn_before(matrix: ScoreMatrix, plan: Plan) -> None:
     """
     from flavourbench.analysis.preflight import check, floor_warning
 
+    if not sys.stderr.isatty():
+        return
     check(matrix, plan)
     warning = floor_warning(matrix, plan)
-    if warning is not None and sys.stderr.isatty():
+    if warning is not None:
         note(f"warning: {warning}")
 
 

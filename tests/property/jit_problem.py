@@ -79,6 +79,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "ranks.competition_ranks": lambda: ranks.competition_ranks(np.array([5, 9, 9, 1])),
     "ranks.rank_groups": lambda: ranks.rank_groups(np.arange(4), ~np.eye(4, dtype=bool)),
     "ranks.rank_intervals": lambda: ranks.rank_intervals(DRAWS, 0.1, 2),
+    "signflip.enumerates": lambda: signflip.enumerates(10, 512),
     "signflip.p_values": lambda: signflip.p_values(np.array([0, 5]), 99, False),
     "signflip.sign_flips": flipped,
 }

@@ -457,6 +457,7 @@ TWINS: dict[str, tuple[Side, Side]] = {
 #: Public functions that are no kernel and have no twin, and what tests them.
 WITHOUT_TWIN = {
     "counter.split_seed": "every word of picks and signs, and the test of refused seeds",
+    "signflip.enumerates": "whether sign flips report that they were exact",
     "quantiles.pair_index": "the order of pairs in intervals, sign flips and effects",
     "quantiles.position": "every quantile",
 }

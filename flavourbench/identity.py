@@ -48,10 +48,10 @@ def json_sha256(value: Any) -> str:
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-def table_sha256(columns: Mapping[str, Column]) -> str:
+def table_sha256(columns: Mapping[str, Column], recipe: str = _TABLE_RECIPE) -> str:
     """Hex SHA-256 of a table, independent of the file that holds it.
 
-    It is the digest of the RFC 8785 JSON of a recipe version and, by column name, the
+    It is the digest of the RFC 8785 JSON of a recipe version (``recipe``) and, by column name, the
     type, shape and SHA-256 of the little-endian values. Strings count as length-prefixed
     (uint32) UTF-8; nulls as zero, followed by the mask. Rows count in the order given.
     """
@@ -60,7 +60,7 @@ def table_sha256(columns: Mapping[str, Column]) -> str:
         column = columns[name]
         kind, shape, data = _column_bytes(column)
         described.append({"name": name, "dtype": kind, "shape": shape, "sha256": data})
-    return json_sha256({"recipe": _TABLE_RECIPE, "columns": described})
+    return json_sha256({"recipe": recipe, "columns": described})
 
 
 def _column_bytes(column: Column) -> tuple[str, list[int], str]:

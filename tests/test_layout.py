@@ -23,12 +23,13 @@ import flavourbench
 #: What each part may import besides itself: everything further down the chain
 #: ``cli → report, training, analysis → collect → tasks → environment → fbcore``. Reports and
 #: training files are made of releases, so those two stand on analysis; it knows neither.
-BOTTOM = frozenset({"identity", "errors", "data", ""})
+BOTTOM = frozenset({"artifact", "identity", "errors", "data", ""})
 CHAIN = ("fbcore", "environment", "tasks", "collect", "analysis")
 ALLOWED: dict[str, frozenset[str]] = {
     "fbcore": frozenset(),
     "errors": frozenset(),
     "identity": frozenset({"errors"}),
+    "artifact": frozenset({"errors", "identity"}),
     "": frozenset(),  # flavourbench/__init__.py
     "data": frozenset({"errors", "identity"}),
     **{part: BOTTOM | set(CHAIN[:at]) for at, part in enumerate(CHAIN) if part != "fbcore"},

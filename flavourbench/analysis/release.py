@@ -1,16 +1,10 @@
-"""The release folder: the one result format.
-
-``manifest.json`` names every file with its digests and the inputs by content;
-``RELEASE.sha256`` holds the digest of the manifest. Nothing in a release depends on the
-time, the place, the machine or the number of threads.
-"""
+"""The release folder: the one result format, an artifact sealed by ``RELEASE.sha256``."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,25 +16,24 @@ from flavourbench import __version__
 from flavourbench.analysis.inference import Inference
 from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
 from flavourbench.analysis.result import leaderboard_object
-from flavourbench.errors import CheckError, InputError, listed, os_reason, shown
+from flavourbench.artifact import Kind, write_parquet
+from flavourbench.errors import InputError
 from flavourbench.identity import (
     Column,
     canonical_json,
     check_place,
-    file_sha256,
     json_sha256,
     named_folder,
     new_folder,
     table_sha256,
 )
 
-FORMAT = "flavourbench-release/1"
-MANIFEST, SEAL = "manifest.json", "RELEASE.sha256"
+RELEASE = Kind("a release", "flavourbench-release/1", "RELEASE.sha256")
 
 
 def is_release(path: Path) -> bool:
     """Whether ``path`` is a release folder, be it a damaged one."""
-    return any(os.path.isfile(path / name) for name in (SEAL, MANIFEST))  # noqa: PTH113
+    return RELEASE.at(path)
 
 
 def find_release(folder: Path) -> Path:
@@ -51,9 +44,10 @@ def find_release(folder: Path) -> Path:
     InputError
         There is none.
     """
-    seals = [folder / SEAL]
+    seals = [folder / RELEASE.seal]
     if not seals[0].is_file():
-        seals = [*(folder / "releases").glob(f"[!.]*/{SEAL}")]  # hidden ones are being written
+        # Hidden ones are being written.
+        seals = [*(folder / "releases").glob(f"[!.]*/{RELEASE.seal}")]
     if not seals:
         raise InputError("no release here or in ./releases: name one, or make one with `fb infer`")
     return max(seals, key=lambda seal: (seal.stat().st_mtime_ns, seal.parent.name)).parent
@@ -68,7 +62,7 @@ def check_target(path: Path, *, force: bool = False) -> None:
         ``path`` exists (and ``force`` is not given or it is no release), or its place
         cannot be written.
     """
-    check_place(path, force=force, kept=_foreign)
+    check_place(path, force=force, kept=RELEASE.foreign)
 
 
 def write_release(inference: Inference, path: Path, *, force: bool = False) -> str:
@@ -79,7 +73,7 @@ def write_release(inference: Inference, path: Path, *, force: bool = False) -> s
     InputError
         See :func:`check_target`; or writing fails.
     """
-    with new_folder(path, force=force, kept=_foreign) as folder:
+    with new_folder(path, force=force, kept=RELEASE.foreign) as folder:
         return _fill(inference, folder)
 
 
@@ -99,26 +93,8 @@ def write_named_release(inference: Inference, parent: Path, stem: str) -> Path:
     if not new:
         read_manifest(path)
         with contextlib.suppress(OSError):
-            os.utime(path / SEAL)  # it is the newest result again
+            os.utime(path / RELEASE.seal)  # it is the newest result again
     return path
-
-
-def _foreign(path: Path) -> str | None:
-    """Why a path is more than a release (or an empty folder), so that it must stay."""
-    if not path.is_dir():
-        return "it is no folder"
-    names = {entry.name for entry in path.iterdir()}
-    if not names:
-        return None
-    try:
-        files = set(json.loads((path / MANIFEST).read_bytes())["files"])
-        release = SEAL in names
-    except (OSError, ValueError, LookupError, TypeError):
-        release = False
-    if not release:
-        return f"it is no release (no {SEAL} with its {MANIFEST})"
-    other = sorted(names - {MANIFEST, SEAL} - files)
-    return f"it holds {listed(other)} beside the release" if other else None
 
 
 def _fill(inference: Inference, folder: Path) -> str:
@@ -126,18 +102,12 @@ def _fill(inference: Inference, folder: Path) -> str:
 
     board = leaderboard_object(inference)
     (folder / "leaderboard.json").write_bytes(canonical_json(board))
-    files: dict[str, dict[str, Any]] = {
-        "leaderboard.json": {"content_sha256": json_sha256(board)},
-    }
+    contents = {"leaderboard.json": json_sha256(board)}
     for name, columns in _tables(inference).items():
-        _write_parquet(folder / name, columns)
-        files[name] = {"content_sha256": table_sha256(columns)}
-    for name, entry in files.items():
-        entry["file_sha256"] = file_sha256(folder / name)
-        entry["bytes"] = (folder / name).stat().st_size
+        write_parquet(folder / name, columns)
+        contents[name] = table_sha256(columns)
     matrix = inference.matrix
-    manifest = {
-        "format": FORMAT,
+    body = {
         "software": {"flavourbench": __version__, "pyarrow": pa.__version__},
         "parents": [{"kind": "score-table", "content_sha256": matrix.content_sha256}],
         "root": "a score table given directly: answers and tasks were not seen",
@@ -150,13 +120,8 @@ def _fill(inference: Inference, folder: Path) -> str:
         "plan": board["plan"],
         "rounding": {"scores": matrix.scores.largest_error, "chance": matrix.chance_error},
         "warnings": board["warnings"],
-        "files": files,
     }
-    data = canonical_json(manifest)
-    (folder / MANIFEST).write_bytes(data)
-    digest = json_sha256(manifest)
-    (folder / SEAL).write_bytes(_seal(digest))
-    return digest
+    return RELEASE.write(folder, body, contents)
 
 
 def _tables(inference: Inference) -> dict[str, dict[str, Column]]:
@@ -202,34 +167,6 @@ def _tables(inference: Inference) -> dict[str, dict[str, Column]]:
     return tables
 
 
-def _write_parquet(path: Path, columns: Mapping[str, Column]) -> None:
-    """Fixed options, so that equal content gives equal bytes under one pyarrow version."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    arrays = []
-    for values in columns.values():
-        if not isinstance(values, np.ndarray):
-            arrays.append(pa.array(values, pa.string()).dictionary_encode())
-        elif isinstance(values, np.ma.MaskedArray):
-            arrays.append(pa.array(values.filled(0), mask=np.ma.getmaskarray(values)))
-        else:
-            arrays.append(pa.array(values))
-    table = pa.table(arrays, names=list(columns))
-    texts = [name for name, values in columns.items() if not isinstance(values, np.ndarray)]
-    pq.write_table(
-        table,
-        path,
-        version="2.6",
-        data_page_version="1.0",
-        compression="none",
-        use_dictionary=texts or False,
-        write_statistics=False,
-        store_schema=False,
-        row_group_size=max(1, table.num_rows),
-    )
-
-
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest of a release whose seal and files agree with their digests.
 
@@ -240,50 +177,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     CheckError
         A file is missing, altered or not listed.
     """
-    where = shown(path, 200)
-    if not os.path.lexists(path):
-        raise InputError(f"{where}: no such file or directory")
-    if not is_release(path):
-        raise InputError(f"{where} is not a release folder (no {SEAL})")
-    try:
-        manifest = _sealed_manifest(path)
-        _check_files(path, manifest["files"])
-    except OSError as error:
-        raise InputError(f"cannot read {os_reason(error, path)}") from error
-    return manifest
-
-
-def _sealed_manifest(path: Path) -> dict[str, Any]:
-    for name in (SEAL, MANIFEST):
-        if not (path / name).is_file():
-            raise CheckError(f"{shown(path, 200)}: {name} is missing")
-    if (path / SEAL).read_bytes() != _seal(file_sha256(path / MANIFEST)):
-        raise CheckError(f"{shown(path, 200)}: {MANIFEST} does not have the digest in {SEAL}")
-    try:
-        manifest: dict[str, Any] = json.loads((path / MANIFEST).read_bytes())
-        found = manifest["format"]
-    except (ValueError, LookupError, TypeError):
-        found = "unknown"
-    if found != FORMAT:
-        raise InputError(
-            f"{shown(path, 200)} has format {shown(found)}: this version reads {FORMAT}"
-        )
-    return manifest
-
-
-def _seal(digest: str) -> bytes:
-    return f"{digest}  {MANIFEST}\n".encode("ascii")
-
-
-def _check_files(path: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
-    for name, entry in files.items():
-        if not (path / name).is_file():
-            raise CheckError(f"{shown(path, 200)}: {shown(name)} is missing")
-        if file_sha256(path / name) != entry["file_sha256"]:
-            raise CheckError(f"{shown(path, 200)}: {shown(name)} is not the file that was released")
-    extra = sorted({entry.name for entry in path.iterdir()} - {*files, MANIFEST, SEAL})
-    if extra:
-        raise CheckError(f"{shown(path, 200)}: {shown(extra[0])} is not listed in {MANIFEST}")
+    return RELEASE.read(path)
 
 
 def read_leaderboard(path: Path) -> dict[str, Any]:

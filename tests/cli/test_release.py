@@ -269,7 +269,7 @@ def test_a_sealed_manifest_of_another_format_is_refused(fb, manifest):
 def failing_write(error, after):
     """A Parquet writer that raises ``error`` at its call number ``after``."""
     calls = []
-    write_parquet = release_module._write_parquet
+    write_parquet = release_module.write_parquet
 
     def write_some(path, columns):
         calls.append(path)
@@ -295,7 +295,7 @@ def test_what_fails_while_writing_leaves_nothing(
     fb, table, release, monkeypatch, error, code, says, after
 ):
     for options in ((), ("--out", "a/b/c"), ("--out", "r", "--force")):
-        monkeypatch.setattr(release_module, "_write_parquet", failing_write(error, after))
+        monkeypatch.setattr(release_module, "write_parquet", failing_write(error, after))
         fb.refused("infer", table, *SMALL, "--seed", "5", *options, says=says, code=code)
         monkeypatch.undo()
         monkeypatch.chdir(fb.folder)

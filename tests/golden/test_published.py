@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from references import reference
 
 from flavourbench.analysis.bundled import FOLDER, LABEL, bundled_matrix
 from flavourbench.analysis.inference import Inference, infer
@@ -34,11 +33,8 @@ def figures() -> dict[str, dict[str, Any]]:
 
 
 def published(name: str) -> list[Row]:
-    default = Path(__file__).resolve().parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("FLAVOURBENCH_REFERENCE") or default) / "published-2026-08"
-    if not (folder / name).is_file():
-        pytest.skip(f"no {name} in {folder}; set FLAVOURBENCH_REFERENCE")
-    with (folder / name).open(encoding="utf-8", newline="") as handle:
+    path = reference(f"published-2026-08/{name}")
+    with path.open(encoding="utf-8", newline="") as handle:
         return list(csv.DictReader(handle))
 
 

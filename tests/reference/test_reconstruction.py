@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from references import reference
 
 from flavourbench.data.published import build_reconstruction as build
 
@@ -56,13 +56,9 @@ def table() -> Table:
 
 
 @pytest.fixture(scope="module")
-def reference() -> Path:
+def tables() -> Path:
     """Folder with the published tables, which the project does not ship."""
-    default = Path(__file__).resolve().parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("FLAVOURBENCH_REFERENCE") or default) / "published-2026-08"
-    if not (folder / "models.csv").is_file() or not (folder / "pairs.csv").is_file():
-        pytest.skip(f"no published tables in {folder}; set FLAVOURBENCH_REFERENCE")
-    return folder
+    return reference("published-2026-08")
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -189,8 +185,8 @@ def test_build_writes_table_and_digest(tmp_path: Path, monkeypatch: pytest.Monke
     assert build.DIGEST.read_text(encoding="utf-8") == f"{digest}  reconstruction.csv\n"
 
 
-def test_figures_are_the_published_model_rows(reference: Path, figures: build.Figures) -> None:
-    rows = {row["model_id"]: row for row in read_rows(reference / "models.csv")}
+def test_figures_are_the_published_model_rows(tables: Path, figures: build.Figures) -> None:
+    rows = {row["model_id"]: row for row in read_rows(tables / "models.csv")}
     assert sorted(rows, key=lambda name: name.encode("utf-8")) == list(figures.models)
     for m, model in enumerate(figures.models):
         row = rows[model]
@@ -202,8 +198,8 @@ def test_figures_are_the_published_model_rows(reference: Path, figures: build.Fi
         assert abs(float(row["chance_score"]) - figures.chance.mean()) < 0.05
 
 
-def test_figures_are_the_published_pair_rows(reference: Path, figures: build.Figures) -> None:
-    rows = read_rows(reference / "pairs.csv")
+def test_figures_are_the_published_pair_rows(tables: Path, figures: build.Figures) -> None:
+    rows = read_rows(tables / "pairs.csv")
     place = {model: m for m, model in enumerate(figures.models)}
     assert len({frozenset((row["left"], row["right"])) for row in rows}) == len(rows) == 351
     for row in rows:
@@ -213,7 +209,7 @@ def test_figures_are_the_published_pair_rows(reference: Path, figures: build.Fig
         assert abs(float(row["mean_difference"]) - mean) < 2e-6
 
 
-def test_display_names_are_the_published_ones(reference: Path) -> None:
+def test_display_names_are_the_published_ones(tables: Path) -> None:
     text = build.FIGURES.read_text(encoding="utf-8")
-    for row in read_rows(reference / "models.csv"):
+    for row in read_rows(tables / "models.csv"):
         assert f'{{"id": "{row["model_id"]}", "name": "{row["name"]}",' in text

@@ -1,0 +1,171 @@
+"""Artifact folders: files, a canonical manifest with their digests, and its seal.
+
+Every stage of the data is such a folder. Nothing in one depends on the time, the place,
+the machine or the number of threads; unlisted or altered files are found on reading.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flavourbench.errors import CheckError, InputError, listed, os_reason, shown
+from flavourbench.identity import Column, canonical_json, file_sha256, json_sha256
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of artifact.
+
+    Attributes
+    ----------
+    what : str, its name in messages, with its article
+    format : str, name and version in the manifest
+    seal : str, the file that holds the digest of the manifest
+    """
+
+    what: str
+    format: str
+    seal: str
+
+    def at(self, path: Path) -> bool:
+        """Whether ``path`` is a folder of this kind, be it a damaged one."""
+        return any(os.path.isfile(path / name) for name in (self.seal, MANIFEST))  # noqa: PTH113
+
+    def foreign(self, path: Path) -> str | None:
+        """Why a path is more than such a folder (or an empty one), so that it must stay."""
+        if not path.is_dir():
+            return "it is no folder"
+        names = {entry.name for entry in path.iterdir()}
+        if not names:
+            return None
+        try:
+            files = set(json.loads((path / MANIFEST).read_bytes())["files"])
+            ours = self.seal in names
+        except (OSError, ValueError, LookupError, TypeError):
+            ours = False
+        if not ours:
+            return f"it is not {self.what} (no {self.seal} with its {MANIFEST})"
+        other = sorted(names - {MANIFEST, self.seal} - files)
+        return f"it holds {listed(other)} beside {self.what}" if other else None
+
+    def write(self, folder: Path, body: Mapping[str, Any], contents: Mapping[str, str]) -> str:
+        """Write manifest and seal for the files in ``folder``; the manifest's digest.
+
+        Parameters
+        ----------
+        body : what the manifest says besides format and files
+        contents : file name → ``content_sha256``
+        """
+        files = {
+            name: {
+                "content_sha256": digest,
+                "file_sha256": file_sha256(folder / name),
+                "bytes": (folder / name).stat().st_size,
+            }
+            for name, digest in contents.items()
+        }
+        manifest = {"format": self.format, "files": files, **body}
+        (folder / MANIFEST).write_bytes(canonical_json(manifest))
+        digest = json_sha256(manifest)
+        (folder / self.seal).write_bytes(_seal(digest))
+        return digest
+
+    def read(self, path: Path) -> dict[str, Any]:
+        """The manifest of a folder whose seal and files agree with their digests.
+
+        Raises
+        ------
+        InputError
+            Not a folder of this kind, or of another format.
+        CheckError
+            A file is missing, altered or not listed.
+        """
+        where = shown(path, 200)
+        if not os.path.lexists(path):
+            raise InputError(f"{where}: no such file or directory")
+        if not self.at(path):
+            raise InputError(f"{where} is not {self.what} folder (no {self.seal})")
+        try:
+            manifest = self._sealed(path)
+            self._check_files(path, manifest["files"])
+        except OSError as error:
+            raise InputError(f"cannot read {os_reason(error, path)}") from error
+        return manifest
+
+    def _sealed(self, path: Path) -> dict[str, Any]:
+        for name in (self.seal, MANIFEST):
+            if not (path / name).is_file():
+                raise CheckError(f"{shown(path, 200)}: {name} is missing")
+        if (path / self.seal).read_bytes() != _seal(file_sha256(path / MANIFEST)):
+            raise CheckError(
+                f"{shown(path, 200)}: {MANIFEST} does not have the digest in {self.seal}"
+            )
+        try:
+            manifest: dict[str, Any] = json.loads((path / MANIFEST).read_bytes())
+            found = manifest["format"]
+        except (ValueError, LookupError, TypeError):
+            found = "unknown"
+        if found != self.format:
+            raise InputError(
+                f"{shown(path, 200)} has format {shown(found)}: this version reads {self.format}"
+            )
+        return manifest
+
+    def _check_files(self, path: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
+        where = shown(path, 200)
+        for name, entry in files.items():
+            if not (path / name).is_file():
+                raise CheckError(f"{where}: {shown(name)} is missing")
+            if file_sha256(path / name) != entry["file_sha256"]:
+                raise CheckError(f"{where}: {shown(name)} is not the file that was written")
+        extra = sorted({entry.name for entry in path.iterdir()} - {*files, MANIFEST, self.seal})
+        if extra:
+            raise CheckError(f"{where}: {shown(extra[0])} is not listed in {MANIFEST}")
+
+
+def _seal(digest: str) -> bytes:
+    return f"{digest}  {MANIFEST}\n".encode("ascii")
+
+
+def write_parquet(path: Path, columns: Mapping[str, Column]) -> None:
+    """Write a table with fixed options.
+
+    Equal content gives equal bytes under one pyarrow version. Masked arrays become columns
+    with nulls, arrays [rows, k] columns of lists of k.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrays = []
+    for values in columns.values():
+        if not isinstance(values, np.ndarray):
+            arrays.append(pa.array(values, pa.string()).dictionary_encode())
+        elif isinstance(values, np.ma.MaskedArray):
+            arrays.append(pa.array(values.filled(0), mask=np.ma.getmaskarray(values)))
+        elif values.ndim == 2:
+            flat = pa.array(np.ascontiguousarray(values).ravel())
+            arrays.append(pa.FixedSizeListArray.from_arrays(flat, values.shape[1]))
+        else:
+            arrays.append(pa.array(values))
+    table = pa.table(arrays, names=list(columns))
+    texts = [name for name, values in columns.items() if not isinstance(values, np.ndarray)]
+    pq.write_table(
+        table,
+        path,
+        version="2.6",
+        data_page_version="1.0",
+        compression="none",
+        use_dictionary=texts or False,
+        write_statistics=False,
+        store_schema=False,
+        row_group_size=max(1, table.num_rows),
+    )

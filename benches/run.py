@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -26,6 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benches.baseline import BaselineResult, published_way
+from benches.environment import bench_environment
+from benches.report import say, timed
 from fbcore.blocks import default_threads
 from fbcore.bootstrap import bootstrap
 from fbcore.design import contributions, stratum_weights
@@ -38,23 +39,6 @@ from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
 from flavourbench.analysis.plan import Plan
 
 FB = Path(sys.executable).with_name("fb")
-
-
-def say(what: str, figure: str, target: str = "", met: bool | None = None) -> None:
-    """One line of the report."""
-    verdict = "" if met is None else "met" if met else "MISSED"
-    print(f"{what:<58} {figure:>18}  {target:<20} {verdict}", flush=True)
-
-
-def timed(run: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Median wall time and the last result."""
-    times = []
-    result = None
-    for _ in range(repeats):
-        began = time.perf_counter()
-        result = run()
-        times.append(time.perf_counter() - began)
-    return median(times), result
 
 
 def same_answers(ours: Inference, theirs: BaselineResult) -> None:
@@ -290,6 +274,7 @@ def main() -> int:
     )
     matrix, plan = bundled_matrix(), Plan()
     bench_analysis(matrix, plan, 1 if quick else 3)
+    bench_environment(3 if quick else 7)
     bench_commands()
     bench_memory()
     bench_scaling(quick)

@@ -61,7 +61,7 @@ def load_or_compile(kernel: Kernel, key: tuple[Any, ...]) -> Callable[..., None]
 @cache
 def _folder() -> Path | None:
     """The writable cache folder of this machine type and version, or None (said once)."""
-    for root in _candidates():
+    for root in cache_roots():
         folder = root / f"kernels-{_fingerprint()[:16]}"
         try:
             if not folder.exists():
@@ -96,7 +96,8 @@ def _prune(root: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _candidates() -> list[Path]:
+def cache_roots() -> list[Path]:
+    """Folders for what this user keeps, best first; with ``FLAVOURBENCH_CACHE`` only that."""
     named = os.environ.get("FLAVOURBENCH_CACHE")
     if named:
         return [Path(named)]

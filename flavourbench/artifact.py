@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from flavourbench.errors import CheckError, InputError, listed, os_reason, shown
-from flavourbench.identity import Column, canonical_json, file_sha256, json_sha256
+from flavourbench.identity import Column, canonical_json, file_sha256, is_file, json_sha256
 
 MANIFEST = "manifest.json"
 
@@ -30,15 +30,17 @@ class Kind:
     what : str, its name in messages, with its article
     format : str, name and version in the manifest
     seal : str, the file that holds the digest of the manifest
+    keys : what its manifest has besides format and files
     """
 
     what: str
     format: str
     seal: str
+    keys: tuple[str, ...]
 
     def at(self, path: Path) -> bool:
         """Whether ``path`` is a folder of this kind, be it a damaged one."""
-        return any(os.path.isfile(path / name) for name in (self.seal, MANIFEST))  # noqa: PTH113
+        return any(is_file(path / name) for name in (self.seal, MANIFEST))
 
     def foreign(self, path: Path) -> str | None:
         """Why a path is more than such a folder (or an empty one), so that it must stay."""
@@ -96,9 +98,14 @@ class Kind:
             raise InputError(f"{where} is not {self.what} folder (no {self.seal})")
         try:
             manifest = self._sealed(path)
+            missing = [key for key in ("files", *self.keys) if key not in manifest]
+            if missing:
+                raise CheckError(f"{where}: {MANIFEST} has no {listed(missing)}")
             self._check_files(path, manifest["files"])
         except OSError as error:
             raise InputError(f"cannot read {os_reason(error, path)}") from error
+        except (LookupError, TypeError, AttributeError) as error:
+            raise CheckError(f"{where}: {MANIFEST} does not list files and digests") from error
         return manifest
 
     def _sealed(self, path: Path) -> dict[str, Any]:
@@ -125,7 +132,8 @@ class Kind:
         for name, entry in files.items():
             if not (path / name).is_file():
                 raise CheckError(f"{where}: {shown(name)} is missing")
-            if file_sha256(path / name) != entry["file_sha256"]:
+            digests = entry["content_sha256"], entry["file_sha256"]
+            if file_sha256(path / name) != digests[1]:
                 raise CheckError(f"{where}: {shown(name)} is not the file that was written")
         extra = sorted({entry.name for entry in path.iterdir()} - {*files, MANIFEST, self.seal})
         if extra:

@@ -23,10 +23,15 @@ class CheckError(FlavourBenchError):
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """``value`` for an error line: control characters escaped, long texts cut."""
+    """``value`` for an error line: control characters escaped, long texts cut.
+
+    Paths lose their beginning, since they say most at their end.
+    """
     text = str(value)
     safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+    if len(safe) <= limit:
+        return safe
+    return "…" + safe[1 - limit :] if isinstance(value, Path) else safe[: limit - 1] + "…"
 
 
 def listed(values: list[str], limit: int = 10) -> str:

@@ -83,6 +83,16 @@ def _column_bytes(column: Column) -> tuple[str, list[int], str]:
     return little.dtype.name + suffix, list(little.shape), digest.hexdigest()
 
 
+def is_file(path: Path) -> bool:
+    """Whether ``path`` is a file; False too where that cannot be told."""
+    return os.path.isfile(path)  # noqa: PTH113  (Path.is_file raises for long and closed paths)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether ``path`` is a folder; False too where that cannot be told."""
+    return os.path.isdir(path)  # noqa: PTH112  (Path.is_dir raises for long and closed paths)
+
+
 def file_sha256(path: Path) -> str:
     """Hex SHA-256 of a file's bytes."""
     with path.open("rb") as handle:

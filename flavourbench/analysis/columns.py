@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flavourbench.errors import InputError, os_reason, shown
+from flavourbench.identity import is_folder
 
 #: Text that stands for a missing number.
 _MISSING = ("", "NA", "null")
@@ -31,7 +31,7 @@ def load(path: Path) -> Any:
     """
     import pyarrow as pa
 
-    if os.path.isdir(path):  # noqa: PTH112  (Path.is_dir raises for names that are too long)
+    if is_folder(path):
         raise InputError(f"{shown(path, 200)} is a folder, neither a release nor a score table")
     try:
         # Read once: a pipe gives its bytes only once.

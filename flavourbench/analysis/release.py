@@ -28,7 +28,12 @@ from flavourbench.identity import (
     table_sha256,
 )
 
-RELEASE = Kind("a release", "flavourbench-release/1", "RELEASE.sha256")
+RELEASE = Kind(
+    "a release",
+    "flavourbench-release/1",
+    "RELEASE.sha256",
+    ("label", "models", "design", "plan", "rounding", "warnings"),
+)
 
 
 def is_release(path: Path) -> bool:

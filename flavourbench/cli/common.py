@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from flavourbench.analysis.matrix import ScoreMatrix
     from flavourbench.analysis.plan import Plan
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the view.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of the view.")]
 #: Shorter work shows no bar.
 _PATIENCE = 1.0
 
 
-def echo_json(value: dict[str, Any]) -> None:
-    """Print one JSON object on standard output, in ASCII.
+def echo_json(value: dict[str, Any] | list[dict[str, Any]]) -> None:
+    """Print JSON on standard output, in ASCII.
 
     So names hold nothing that a terminal obeys, whatever the encoding of the stream.
     """

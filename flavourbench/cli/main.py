@@ -11,6 +11,7 @@ import typer
 
 from flavourbench import __version__
 from flavourbench.cli import infer, leaderboard
+from flavourbench.cli.env.app import app as env_app
 from flavourbench.errors import FlavourBenchError, os_reason, shown
 
 INTERRUPTED = 130
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command("infer", epilog=infer.EXAMPLES)(infer.command)
 app.command("leaderboard", epilog=leaderboard.EXAMPLES)(leaderboard.command)
+app.add_typer(env_app, name="env")
 
 
 def _version(value: bool) -> None:

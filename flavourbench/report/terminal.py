@@ -1,4 +1,4 @@
-"""Terminal views. Text from outside is escaped; width, NO_COLOR and pipes are respected."""
+"""The ranking on a terminal."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rich.box import Box
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from flavourbench.errors import shown
+from flavourbench.report.screen import Glyphs, Screen, show
 
-#: Blank but for a rule under the head and a dashed one between groups.
-_BOX = Box("    \n    \n ── \n    \n ╌╌ \n    \n    \n    \n")
-_ASCII_BOX = Box("    \n    \n -- \n    \n .. \n    \n    \n    \n", ascii=True)
 _GROUP_STYLES = ("cyan", "magenta", "green", "yellow", "blue")
-#: Narrower than this the terminal wraps, so that no number is cut.
-_NARROWEST = 24
 _NARROWEST_STRIP, _GOOD_STRIP, _WIDEST_STRIP = 10, 20, 44
 _GOOD_NAME = 20
 _NARROWEST_HEAD = 4
@@ -31,45 +26,6 @@ _STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("band",), 6),
     ((), 5),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Glyphs:
-    low: str
-    line: str
-    point: str
-    high: str
-    dash: str
-    cut: str
-    dot: str
-
-
-_UNICODE = _Glyphs("├", "─", "●", "┤", "–", "…", "·")
-_ASCII = _Glyphs("|", "-", "o", "|", "-", "~", "|")
-
-
-@dataclass(frozen=True, slots=True)
-class _Screen:
-    """What the output can show."""
-
-    width: int
-    encoding: str
-
-    @property
-    def unicode(self) -> bool:
-        return self.encoding.lower().startswith("utf")
-
-    @property
-    def glyphs(self) -> _Glyphs:
-        return _UNICODE if self.unicode else _ASCII
-
-    def text(self, value: object, limit: int = 400) -> str:
-        """``value`` without anything that a terminal obeys or the encoding lacks."""
-        safe = shown(value, limit)
-        if self.unicode:
-            return safe
-        safe = safe.replace("…", self.glyphs.cut)
-        return safe.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +57,10 @@ def print_leaderboard(
     board: dict[str, Any], footer: str | None = None, console: Console | None = None
 ) -> None:
     """Print the ranking of ``leaderboard.json``: one row a model, a rule between groups."""
-    out = console or Console(highlight=False, markup=False, emoji=False)
-    if out.width < _NARROWEST:
-        out.width = _NARROWEST
-    screen = _Screen(out.width, out.options.encoding)
-    # Written at once and by ourselves: rich ends the process when the reader has left.
-    with out.capture() as captured:
-        _print_parts(out, board, screen, footer)
-    out.file.write(captured.get())
+    show(lambda out, screen: _print_parts(out, board, screen, footer), console)
 
 
-def _print_parts(out: Console, board: dict[str, Any], screen: _Screen, footer: str | None) -> None:
+def _print_parts(out: Console, board: dict[str, Any], screen: Screen, footer: str | None) -> None:
     if board["label"]:
         out.print(Text(f"Note: {screen.text(board['label'])}", style="bold yellow"))
     table, complete = _leaderboard_table(board["models"], screen)
@@ -127,7 +76,7 @@ def _print_parts(out: Console, board: dict[str, Any], screen: _Screen, footer: s
         out.print(Text(screen.text(footer, 4096), style="dim"), soft_wrap=True)
 
 
-def _leaderboard_table(rows: list[dict[str, Any]], screen: _Screen) -> tuple[Table, bool]:
+def _leaderboard_table(rows: list[dict[str, Any]], screen: Screen) -> tuple[Table, bool]:
     """The table, and whether it has room for all columns."""
     low = min(row["simultaneous"][0] for row in rows)
     high = max(row["simultaneous"][1] for row in rows)
@@ -138,8 +87,7 @@ def _leaderboard_table(rows: list[dict[str, Any]], screen: _Screen) -> tuple[Tab
     layout = _fit(texts, max(cell_len(name) for name in names), families, screen.width)
     axis = _Axis(low, high, layout.strip)
 
-    box = _BOX if screen.unicode else _ASCII_BOX
-    table = Table(box=box, show_edge=False, padding=0, pad_edge=False)
+    table = Table(box=screen.box, show_edge=False, padding=0, pad_edge=False)
     heads = {"rank": "#", "ranks": "ranks", "model": "model", "score": "score", "band": "band"}
     heads["strip"] = _axis_label(axis, decimals)
     kept = [key for key in heads if key in ("rank", "model", "score", *layout.shown)]
@@ -221,7 +169,7 @@ def _heads(families: list[str], widths: tuple[int, ...], cut: str) -> list[str]:
     return heads
 
 
-def _row_texts(row: dict[str, Any], decimals: int, glyphs: _Glyphs) -> list[str]:
+def _row_texts(row: dict[str, Any], decimals: int, glyphs: Glyphs) -> list[str]:
     """Rank, rank interval, score, band, group, family scores."""
     first, last = row["rank_interval"]
     low, high = row["simultaneous"]
@@ -239,7 +187,7 @@ def _number(value: float, decimals: int) -> str:
     return f"{value:z.{decimals}f}"  # z: no negative zero
 
 
-def _span(low: float, high: float, decimals: int, glyphs: _Glyphs) -> str:
+def _span(low: float, high: float, decimals: int, glyphs: Glyphs) -> str:
     dash = glyphs.dash if low >= 0 else " to "
     return f"{_number(low, decimals)}{dash}{_number(high, decimals)}"
 
@@ -259,7 +207,7 @@ def _axis_label(axis: _Axis, decimals: int) -> str:
     return left if len(left) <= axis.width else ""
 
 
-def _strip(row: dict[str, Any], axis: _Axis, glyphs: _Glyphs) -> str:
+def _strip(row: dict[str, Any], axis: _Axis, glyphs: Glyphs) -> str:
     low, high = (axis.place(value) for value in row["simultaneous"])
     cells = [" "] * axis.width
     cells[low : high + 1] = glyphs.line * (high - low + 1)
@@ -280,7 +228,7 @@ def shorten(name: str, width: int, cut: str = "…") -> str:
     return head + cut + tail.lstrip()
 
 
-def _summary(board: dict[str, Any], screen: _Screen) -> list[str]:
+def _summary(board: dict[str, Any], screen: Screen) -> list[str]:
     design, plan, panels = board["design"], board["plan"], board["panels"]
     models = design["models"]
     tests = "all sign vectors" if plan["flips_exact"] else f"{plan['flips']:,} sign flips"
@@ -316,7 +264,7 @@ def _summary(board: dict[str, Any], screen: _Screen) -> list[str]:
     ]
 
 
-def _flow(parts: list[str], screen: _Screen) -> list[str]:
+def _flow(parts: list[str], screen: Screen) -> list[str]:
     """Parts joined by dots, broken into lines between them."""
     lines = parts[:1]
     for part in parts[1:]:

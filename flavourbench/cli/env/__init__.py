@@ -1,0 +1,1 @@
+"""``fb env``: the environment and its operations, one file per command."""

@@ -1,0 +1,98 @@
+"""What the commands of ``fb env`` share: options, and opening an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flavourbench.cli.common import echo_json, load_arrow
+
+if TYPE_CHECKING:
+    from flavourbench.environment import Environment
+
+Items = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="ITEM",
+        help="Ingredients as you would type them: case, plural, spaces and common synonyms"
+        " are understood.",
+    ),
+]
+Env = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="NAME",
+        help="Stored environment, or an environment folder. Without it: the only one stored.",
+    ),
+]
+EnvArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="NAME",
+        help="Stored environment, or an environment folder. Without it: the only one stored.",
+    ),
+]
+TagsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--tags",
+        metavar="FILE",
+        help="Tags of a snapshot (CSV).  [default: ingredient_tags.csv in the folder]",
+    ),
+]
+Name = Annotated[
+    str | None,
+    typer.Option("--name", help="Name to store it under.  [default: that of the source]"),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace a stored one of that name.")]
+Count = Annotated[int, typer.Option("-k", "--k", min=1, max=10_000, help="Results for each item.")]
+Diet = Annotated[str | None, typer.Option("--diet", help="vegan or vegetarian.")]
+MaxNova = Annotated[
+    int | None, typer.Option("--max-nova", help="Highest NOVA level, 1 to 4; unknown fails.")
+]
+
+
+def opened(env: str | None) -> Environment:
+    """The environment to ask.
+
+    Raises
+    ------
+    InputError
+        There is none of that name, or none at all.
+    """
+    load_arrow()
+    from flavourbench.environment import open_environment
+
+    return open_environment(env)
+
+
+def print_or_echo(answers: Sequence[dict[str, Any]], environment: Environment, json: bool) -> None:
+    """Print answers as JSON, or as one table for each query."""
+    if json:
+        echo_json([*answers])
+        return
+    from flavourbench.report.environment import print_answers
+
+    print_answers(answers, environment.name)
+
+
+def store(environment: Environment, force: bool, json: bool) -> None:
+    """Store an environment under its name, and say so."""
+    from flavourbench.environment.store import store_folder, write_environment
+
+    path = store_folder() / environment.name
+    write_environment(environment, path, force=force)
+    if json:
+        stored = {"name": environment.name, "identity": environment.identity}
+        size = {"items": len(environment), "dimensions": environment.dimensions}
+        echo_json({**stored, **size, "path": str(path)})
+        return
+    typer.echo(
+        f"{environment.name}: {len(environment):,} items, {environment.dimensions} dimensions\n"
+        f"identity {environment.identity}\n"
+        f"Stored: {path}"
+    )

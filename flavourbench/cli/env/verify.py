@@ -1,0 +1,49 @@
+"""``fb env verify``: derive an environment's digests again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flavourbench.cli.common import Json, echo_json, load_arrow
+from flavourbench.cli.env.shared import EnvArgument, TagsFile
+from flavourbench.errors import CheckError, InputError
+
+EXAMPLES = """\b
+Examples:
+  fb env verify epicure-cooc
+  fb env verify epicure-cooc --source SNAPSHOT_DIR --tags TAGS.csv"""
+
+
+def command(
+    env: EnvArgument = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Bundle to read anew and compare with."),
+    ] = None,
+    tags: TagsFile = None,
+    json_output: Json = False,
+) -> None:
+    """Check an environment's files, content and identity.
+
+    The exit code is 1 if anything is wrong.
+    """
+    if tags is not None and source is None:
+        raise InputError("--tags belongs to a bundle: name it with --source")
+    load_arrow()
+    from flavourbench.environment import read_bundle
+    from flavourbench.environment.store import find, verify
+
+    path = find(env)
+    checks = verify(path, None if source is None else read_bundle(source, tags))
+    failed = [check["check"] for check in checks if not check["passed"]]
+    if json_output:
+        echo_json({"environment": path.name, "passed": not failed, "checks": checks})
+    else:
+        from flavourbench.report.environment import print_checks
+
+        print_checks(checks, str(path))
+    if failed:
+        raise CheckError(f"environment {path.name}: {', '.join(failed)} failed")

@@ -1,0 +1,253 @@
+"""Environments on disk: the project's own compact form, and the folder that keeps them.
+
+An environment is an artifact folder with one Parquet file (name, tags, unit row as a list
+of int32). Stored ones lie in the user's cache folder under their names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flavourbench import __version__
+from flavourbench.artifact import Kind, write_parquet
+from flavourbench.environment.environment import Environment
+from flavourbench.environment.space import Tags
+from flavourbench.errors import CheckError, FlavourBenchError, InputError, listed, shown
+from flavourbench.identity import check_place, new_folder, table_sha256
+
+ENVIRONMENT = Kind(
+    "an environment",
+    "flavourbench-environment/1",
+    "ENVIRONMENT.sha256",
+    ("name", "identity", "items", "dimensions", "provenance"),
+)
+ITEMS = "items.parquet"
+_NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?")
+
+
+def store_folder() -> Path:
+    """The folder of stored environments: ``environments`` in the user's cache folder.
+
+    Raises
+    ------
+    InputError
+        There is no home folder and ``FLAVOURBENCH_CACHE`` is not set.
+    """
+    from fbcore._objects import cache_roots
+
+    roots = cache_roots()
+    if not roots:
+        raise InputError("no home folder to keep environments in: set FLAVOURBENCH_CACHE")
+    return roots[0] / "environments"
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be that of a stored environment.
+
+    Raises
+    ------
+    InputError
+        With the name.
+    """
+    if not _NAME.fullmatch(name) or ".." in name:
+        raise InputError(
+            f"environment name '{shown(name)}': use up to 64 of a-z, 0-9, '.', '_' and '-',"
+            " with a letter or digit at both ends"
+        )
+
+
+def check_free(name: str, *, force: bool = False) -> Path:
+    """Where an environment is to be stored, refused before the work.
+
+    Raises
+    ------
+    InputError
+        The name is none, or taken (and ``force`` is not given).
+    """
+    check_name(name)
+    path = store_folder() / name
+    if os.path.lexists(path) and not force:
+        raise InputError(
+            f"environment {name} exists: choose another --name, or pass --force to replace it"
+        )
+    check_place(path, force=force, kept=ENVIRONMENT.foreign)
+    return path
+
+
+def write_environment(environment: Environment, path: Path, *, force: bool = False) -> None:
+    """Write an environment folder.
+
+    Raises
+    ------
+    InputError
+        ``path`` exists (and ``force`` is not given or it is something else), or writing
+        fails.
+    """
+    import pyarrow as pa
+
+    columns = environment.columns()
+    body: dict[str, Any] = {
+        "software": {"flavourbench": __version__, "pyarrow": pa.__version__},
+        "name": environment.name,
+        "identity": environment.identity,
+        "items": len(environment),
+        "dimensions": environment.dimensions,
+        "provenance": environment.provenance,
+    }
+    with new_folder(path, force=force, kept=ENVIRONMENT.foreign) as folder:
+        write_parquet(folder / ITEMS, columns)
+        ENVIRONMENT.write(folder, body, {ITEMS: table_sha256(columns)})
+
+
+def read_environment(path: Path) -> Environment:
+    """Read an environment folder.
+
+    Raises
+    ------
+    InputError
+        Not an environment of a known format.
+    CheckError
+        A file is missing, altered or not listed, or holds no environment.
+    """
+    manifest = ENVIRONMENT.read(path)
+    try:
+        return _from_parquet(path / ITEMS, manifest)
+    except (InputError, ValueError, LookupError, TypeError, OSError) as error:
+        # The seal is right, so another program wrote this.
+        reason = shown(str(error).split("\n")[0], 200)
+        raise CheckError(f"{shown(path, 200)} holds no environment: {reason}") from error
+
+
+def _from_parquet(path: Path, manifest: dict[str, Any]) -> Environment:
+    import pyarrow.parquet as pq
+
+    table = pq.ParquetFile(path).read()
+    _check_columns(table)
+    rows = table["row"].combine_chunks()
+    units = np.asarray(rows.flatten(), np.int32).reshape(table.num_rows, -1)
+    texts = {key: table[key].to_pylist() for key in ("name", "category", "regions", "nova")}
+    flags = {key: table[key].to_pylist() for key in ("vegetarian", "vegan")}
+    tags = zip(
+        texts["category"],
+        [tuple(text.split(";")) for text in texts["regions"]],
+        flags["vegetarian"],
+        flags["vegan"],
+        texts["nova"],
+        strict=True,
+    )
+    return Environment(
+        tuple(texts["name"]),
+        units,
+        tuple(Tags(*values) for values in tags),
+        manifest["name"],
+        manifest["provenance"],
+    )
+
+
+def _check_columns(table: Any) -> None:
+    """Refuse a table whose columns are not those of an environment."""
+    from pyarrow import types
+
+    kinds = {
+        **dict.fromkeys(("name", "category", "regions"), types.is_string),
+        **dict.fromkeys(("vegetarian", "vegan"), types.is_boolean),
+        "nova": types.is_int8,
+        "row": lambda kind: types.is_list(kind) and types.is_int32(kind.value_type),
+    }
+    if table.column_names != [*kinds]:
+        raise InputError(f"columns are {listed(table.column_names)}, not {', '.join(kinds)}")
+    for name, fits in kinds.items():
+        column = table[name]
+        if not fits(column.type) or (column.null_count and name != "nova"):
+            raise InputError(f"column {name} is {shown(column.type)}, or has nulls")
+
+
+def stored() -> list[Path]:
+    """Folders of the stored environments, by name."""
+    folder = store_folder()
+    if not folder.is_dir():
+        return []
+    found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
+    return sorted(path for path in found if ENVIRONMENT.at(path))
+
+
+def find(text: str | None) -> Path:
+    """The folder of an environment: a stored name or a path, or the only one stored.
+
+    Raises
+    ------
+    InputError
+        There is none, or several and no name.
+    """
+    names = [path.name for path in stored()]
+    if text is None:
+        if len(names) == 1:
+            return store_folder() / names[0]
+        if not names:
+            raise InputError("no environment is stored: make one with `fb env import` or `pull`")
+        raise InputError(f"several environments are stored: pass --env with one of {listed(names)}")
+    if text in names:
+        return store_folder() / text
+    if ENVIRONMENT.at(Path(text)):
+        return Path(text)
+    known = f"stored are {listed(names)}" if names else "none is stored (see `fb env import`)"
+    raise InputError(f"no environment '{shown(text, 200)}': {known}; or name an environment folder")
+
+
+def open_environment(text: str | None = None) -> Environment:
+    """Read the environment that :func:`find` finds."""
+    return read_environment(find(text))
+
+
+def summaries() -> list[dict[str, Any]]:
+    """Name, size and identity of each stored environment, or what is wrong with it."""
+    found: list[dict[str, Any]] = []
+    for path in stored():
+        try:
+            manifest = ENVIRONMENT.read(path)
+            keys = ("identity", "items", "dimensions", "provenance")
+            found.append({"name": path.name} | {key: manifest[key] for key in keys})
+        except FlavourBenchError as error:
+            found.append({"name": path.name, "problem": str(error)})
+    return found
+
+
+def verify(path: Path, source: Environment | None = None) -> list[dict[str, Any]]:
+    """Derive again what an environment folder states.
+
+    Parameters
+    ----------
+    source : the environment read anew from its bundle, to compare with
+
+    Returns
+    -------
+    One object a check: ``check``, ``passed``, ``detail``.
+
+    Raises
+    ------
+    InputError, CheckError
+        The folder cannot be read at all (see :func:`read_environment`).
+    """
+    environment, manifest = read_environment(path), ENVIRONMENT.read(path)
+    stated, size = manifest["identity"], [len(environment), environment.dimensions]
+    content = table_sha256(environment.columns())
+    checks = [
+        ("files", True, f"{len(manifest['files'])} listed and sealed, none altered"),
+        ("rows", True, "names ascend, norms are 1, tags are known"),
+        ("content", content == manifest["files"][ITEMS]["content_sha256"], content),
+        ("identity", environment.identity == stated, environment.identity),
+        (
+            "size",
+            size == [manifest["items"], manifest["dimensions"]],
+            "{} items × {}".format(*size),
+        ),
+    ]
+    if source is not None:
+        same = source.identity == environment.identity
+        checks.append(("source", same, f"the bundle gives {source.identity}"))
+    return [{"check": what, "passed": passed, "detail": text} for what, passed, text in checks]

@@ -1,0 +1,184 @@
+"""The published tags file: one line an item, read strictly."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from flavourbench.environment.space import Tags, check_names
+from flavourbench.environment.taxonomy import NOVA_LEVELS, REGION_TAGS
+from flavourbench.errors import InputError, listed, os_reason, shown
+
+TAGS_FILE = "ingredient_tags.csv"
+#: No file of a bundle is larger.
+LARGEST_FILE = 64 * 2**20
+_COLUMNS = (
+    "name",
+    "primary_category",
+    "is_vegetarian",
+    "is_vegan",
+    "cuisine_region",
+    "nova_level",
+)
+_TRUTH = {"true": True, "false": False, "1": True, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class TagTable:
+    """Tags by name, and the names by ``node_id`` where the file has that column."""
+
+    tags: Mapping[str, Tags]
+    names_by_node: Mapping[str, str]
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file of a bundle.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is larger than ``LARGEST_FILE``.
+    """
+    try:
+        with path.open("rb") as handle:
+            data = handle.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(f"cannot read {os_reason(error, path)}") from error
+    if len(data) > LARGEST_FILE:
+        raise InputError(
+            f"{shown(path, 200)} is larger than {LARGEST_FILE // 2**20} MiB, the limit for a"
+            " file of a bundle"
+        )
+    return data
+
+
+@contextlib.contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Refusals in the block begin with the file they are about."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{shown(path, 200)}: {error}") from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of a bundle, UTF-8 with or without a byte order mark."""
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{shown(path, 200)} is not UTF-8 text (byte {error.start})") from error
+
+
+def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and cells by column name, stripped; any line ending.
+
+    Raises
+    ------
+    InputError
+        No CSV, a column twice, or a line with more or fewer cells than the head.
+    """
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    head: list[str] | None = None
+    try:
+        for cells in reader:
+            if not cells:
+                continue
+            stripped = [cell.strip() for cell in cells]
+            if head is None:
+                head = stripped
+                twice = [name for name, count in Counter(head).items() if count > 1]
+                if twice:
+                    raise InputError(f"{shown(path, 200)}: column {listed(twice)} occurs twice")
+                continue
+            if len(cells) != len(head):
+                raise InputError(
+                    f"{shown(path, 200)}, line {reader.line_num}: {len(cells)} cells for"
+                    f" {len(head)} columns"
+                )
+            yield reader.line_num, dict(zip(head, stripped, strict=True))
+    except csv.Error as error:
+        raise InputError(
+            f"{shown(path, 200)}, line {reader.line_num}: no CSV ({shown(error)})"
+        ) from error
+
+
+def read_tags(path: Path) -> TagTable:
+    """Read a tags file.
+
+    Raises
+    ------
+    InputError
+        A column is missing, a name is no name or occurs twice, or a cell holds no tag; with
+        the line and the value.
+    """
+    tags: dict[str, Tags] = {}
+    nodes: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    for line, row in read_csv(path):
+        if not tags:
+            missing = [name for name in _COLUMNS if name not in row]
+            if missing:
+                raise InputError(
+                    f"{shown(path, 200)} has no column {listed(missing)}: it needs"
+                    f" {', '.join(_COLUMNS)}"
+                )
+        try:
+            name = row["name"]
+            check_names([name])
+            if name in tags:
+                raise InputError(f"{name} occurs twice, first in line {lines[name]}: remove one")
+            tags[name] = _tags(row)
+            node = row.get("node_id", "")
+            if nodes.setdefault(node, name) != name and "node_id" in row:
+                raise InputError(f"node_id {shown(node)} is also that of {nodes[node]}")
+        except InputError as error:
+            raise InputError(f"{shown(path, 200)}, line {line}: {error}") from error
+        lines[name] = line
+    if not tags:
+        raise InputError(f"{shown(path, 200)} has no rows")
+    return TagTable(tags, nodes)
+
+
+def _tags(row: Mapping[str, str]) -> Tags:
+    category = row["primary_category"]
+    if not category or not category.isprintable():
+        raise InputError(f"primary_category '{shown(category)}': give every item one")
+    return Tags(
+        category=category,
+        regions=_regions(row["cuisine_region"]),
+        vegetarian=_truth(row, "is_vegetarian"),
+        vegan=_truth(row, "is_vegan"),
+        nova=_nova(row["nova_level"]),
+    )
+
+
+def _regions(text: str) -> tuple[str, ...]:
+    found = [part.strip() for part in text.split(";")]
+    unknown = [part for part in found if part not in REGION_TAGS]
+    if unknown:
+        raise InputError(
+            f"cuisine_region '{shown(unknown[0])}': use {', '.join(REGION_TAGS)}, joined by ;"
+        )
+    return tuple(region for region in REGION_TAGS if region in found)
+
+
+def _truth(row: Mapping[str, str], column: str) -> bool:
+    value = _TRUTH.get(row[column].lower())
+    if value is None:
+        raise InputError(f"{column} '{shown(row[column])}': use True or False")
+    return value
+
+
+def _nova(text: str) -> int | None:
+    """``1``-``4``, also as ``1.0``; blank is unknown."""
+    if not text:
+        return None
+    known = {form: level for level in NOVA_LEVELS for form in (str(level), f"{level}.0")}
+    if text not in known:
+        raise InputError(f"nova_level '{shown(text)}': use 1, 2, 3, 4 or leave it blank")
+    return known[text]

@@ -1,0 +1,195 @@
+"""Answers of an environment on a terminal (objects of ``flavourbench.environment.answers``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from flavourbench.report.screen import Screen, show
+
+Answer = Mapping[str, Any]
+#: Key of a result → head of its column, and how its values are written.
+_NUMBERS = {"similarity": "{:z.3f}", "p10": "{:z.3f}", "p90": "{:z.3f}", "above": "{:.1%}"}
+_HEADS = {"above": "of pairs below", "tagged": "tag", "how": "found", "nova": "NOVA"}
+
+
+def print_answers(answers: Sequence[Answer], environment: str) -> None:
+    """Print the results of each query as a table, best first."""
+
+    def draw(out: Console, screen: Screen) -> None:
+        for answer in answers:
+            _print_answer(out, screen, answer)
+        out.print(Text(screen.text(f"Environment: {environment}", 4096), style="dim"))
+        note = next((answer["note"] for answer in answers if "note" in answer), None)
+        if note is not None:
+            out.print(Text(note, style="yellow"))
+
+    show(draw)
+
+
+def print_verdicts(answers: Sequence[Answer], environment: str) -> None:
+    """Print one table with a row for each query (``feasible`` and ``resolve``)."""
+    rows = []
+    for answer in answers:
+        result = dict(answer["results"][0]) if answer["results"] else {"name": "(no such item)"}
+        near = answer.get("suggestions")
+        if near:
+            result["how"] = f"did you mean {', '.join(near)}?"
+        rows.append({"query": answer["query"], **result})
+    merged = {"note": answers[0]["note"]} if answers and "note" in answers[0] else {}
+    print_answers([{"query": "", "results": rows, **merged}], environment)
+
+
+def _print_answer(out: Console, screen: Screen, answer: Answer) -> None:
+    if answer["query"]:
+        asked = [answer["item"]]
+        if "target" in answer:
+            asked.append(f"{answer['angle']:g}° toward {answer['target']}")
+        for key, form in (("diet", "{}"), ("max_nova", "NOVA up to {}")):
+            if answer.get(key) is not None:
+                asked.append(form.format(answer[key]))
+        if "dropped" in answer:
+            asked.append(f"{answer['dropped']} infeasible dropped")
+        out.print(Text(screen.text(f" {screen.glyphs.dot} ".join(asked)), style="bold"))
+    results = answer["results"]
+    if not results:
+        out.print(Text("  nothing fits"))
+        return
+    keys = list(dict.fromkeys(key for result in results for key in result))
+    table = _results_table(results, keys, screen)
+    complete = len(keys)
+    unbound = out.options.update(width=10_000)
+    while len(keys) > 2 and Measurement.get(out, unbound, table).maximum > screen.width:
+        keys.pop()
+        table = _results_table(results, keys, screen)
+    out.print(table)
+    if len(keys) < complete:
+        out.print(Text("Narrow screen: --json has all columns.", style="dim"))
+
+
+def _results_table(results: Sequence[Answer], keys: Sequence[str], screen: Screen) -> Table:
+    table = _table(screen)
+    for key in keys:
+        _add_column(table, _HEADS.get(key, key), key in _NUMBERS or key == "nova")
+    for result in results:
+        table.add_row(*(Text(screen.text(_cell(key, result.get(key)))) for key in keys))
+    return table
+
+
+def _table(screen: Screen) -> Table:
+    return Table(box=screen.box, show_edge=False, padding=(0, 1), pad_edge=False)
+
+
+def _add_column(table: Table, head: str, right: bool) -> None:
+    # Folded where the screen is narrow: rich would cut with a sign that ASCII lacks.
+    table.add_column(Text(head), justify="right" if right else "left", overflow="fold")
+
+
+def _cell(key: str, value: Any) -> str:
+    if key in _NUMBERS:
+        return _NUMBERS[key].format(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(value)
+    if key == "nova" and value is None:
+        return "unknown"
+    return "" if value is None else str(value)
+
+
+def print_description(description: Answer) -> None:
+    """Print what an environment holds."""
+
+    def draw(out: Console, screen: Screen) -> None:
+        size = f"{description['items']:,} items, {description['dimensions']} dimensions"
+        out.print(Text(screen.text(f"{description['name']}: {size}"), style="bold"))
+        out.print(Text(f"identity {description['identity']}"), soft_wrap=True)
+        for key, value in _origin(description["provenance"]):
+            out.print(Text(screen.text(f"{key} {value}", 1000)), soft_wrap=True)
+        out.print()
+        out.print(_counts_table(description, screen))
+        out.print(Text(_flags(description)))
+        percentiles = [
+            f"p{percent} {value:.3f}" for percent, value in description["pair_percentiles"].items()
+        ]
+        out.print(Text(f"similarity of pairs: {', '.join(percentiles)}"))
+        out.print(Text(description["note"], style="yellow"))
+
+    show(draw)
+
+
+def _origin(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    lines = [(key, str(value)) for key, value in provenance.items() if key != "files"]
+    for name, file in provenance.get("files", {}).items():
+        lines.append(("from", f"{name} ({file['bytes']:,} bytes, sha256 {file['sha256'][:12]}…)"))
+    return lines
+
+
+def _counts_table(description: Answer, screen: Screen) -> Table:
+    """Categories beside regions; what takes no part in tasks or has no direction is marked."""
+    categories = [
+        (name if entry["core"] else f"{name} (not core)", entry["items"])
+        for name, entry in description["categories"].items()
+    ]
+    regions = [
+        (name if entry["direction"] else f"{name} (no direction)", entry["items"])
+        for name, entry in description["regions"].items()
+    ]
+    table = _table(screen)
+    for head in ("category", "items", "region", "items"):
+        _add_column(table, head, head == "items")
+    for at in range(max(len(categories), len(regions))):
+        cells = []
+        for column in (categories, regions):
+            name, count = column[at] if at < len(column) else ("", "")
+            cells += [Text(screen.text(name)), Text(f"{count:,}" if count != "" else "")]
+        table.add_row(*cells)
+    return table
+
+
+def _flags(description: Answer) -> str:
+    diets = [f"{count:,} {diet}" for diet, count in description["diets"].items()]
+    levels = [f"{level}: {count:,}" for level, count in description["nova"].items()]
+    return f"flags: {', '.join(diets)}; NOVA {', '.join(levels)}"
+
+
+def print_list(environments: Sequence[Answer], folder: str) -> None:
+    """Print the stored environments."""
+
+    def draw(out: Console, screen: Screen) -> None:
+        if environments:
+            table = _table(screen)
+            for head in ("name", "items", "dimensions", "identity"):
+                _add_column(table, head, head in ("items", "dimensions"))
+            for entry in environments:
+                if "problem" in entry:
+                    table.add_row(Text(entry["name"]), "", "", Text(screen.text(entry["problem"])))
+                    continue
+                numbers = (f"{entry['items']:,}", f"{entry['dimensions']:,}")
+                table.add_row(Text(entry["name"]), *numbers, Text(entry["identity"][:16]))
+            out.print(table)
+        else:
+            out.print(Text("No environment is stored: see `fb env import --help`."))
+        out.print(Text(screen.text(f"Folder: {folder}", 4096), style="dim"), soft_wrap=True)
+
+    show(draw)
+
+
+def print_checks(checks: Sequence[Answer], place: str) -> None:
+    """Print what was verified, and how it came out."""
+
+    def draw(out: Console, screen: Screen) -> None:
+        for check in checks:
+            style = "green" if check["passed"] else "bold red"
+            verdict = "ok" if check["passed"] else "FAILED"
+            line = Text(f"{verdict:6} ", style=style)
+            line.append(screen.text(f"{check['check']}: {check['detail']}", 400), style="none")
+            out.print(line, soft_wrap=True)
+        out.print(Text(screen.text(f"Environment: {place}", 4096), style="dim"), soft_wrap=True)
+
+    show(draw)

@@ -1,0 +1,76 @@
+"""What a terminal can show. Text from outside is escaped; width, NO_COLOR, pipes respected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rich.box import Box
+from rich.console import Console
+
+from flavourbench.errors import shown
+
+#: Narrower than this the terminal wraps, so that no number is cut.
+_NARROWEST = 24
+#: Blank but for a rule under the head and a dashed one between groups.
+_BOX = Box("    \n    \n ── \n    \n ╌╌ \n    \n    \n    \n")
+_ASCII_BOX = Box("    \n    \n -- \n    \n .. \n    \n    \n    \n", ascii=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """Signs of the views, in Unicode or ASCII."""
+
+    low: str
+    line: str
+    point: str
+    high: str
+    dash: str
+    cut: str
+    dot: str
+
+
+_UNICODE = Glyphs("├", "─", "●", "┤", "–", "…", "·")
+_ASCII = Glyphs("|", "-", "o", "|", "-", "~", "|")
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What the output can show: its width in cells, and its encoding."""
+
+    width: int
+    encoding: str
+
+    @property
+    def unicode(self) -> bool:
+        """Whether it knows more than ASCII."""
+        return self.encoding.lower().startswith("utf")
+
+    @property
+    def glyphs(self) -> Glyphs:
+        """The signs to use."""
+        return _UNICODE if self.unicode else _ASCII
+
+    @property
+    def box(self) -> Box:
+        """Lines of tables."""
+        return _BOX if self.unicode else _ASCII_BOX
+
+    def text(self, value: object, limit: int = 400) -> str:
+        """``value`` without anything that a terminal obeys or the encoding lacks."""
+        safe = shown(value, limit)
+        if self.unicode:
+            return safe
+        safe = safe.replace("…", self.glyphs.cut)
+        return safe.encode(self.encoding, "backslashreplace").decode(self.encoding)
+
+
+def show(draw: Callable[[Console, Screen], None], console: Console | None = None) -> None:
+    """Draw a view and write it at once, to standard output by default."""
+    out = console or Console(highlight=False, markup=False, emoji=False)
+    if out.width < _NARROWEST:
+        out.width = _NARROWEST
+    # Written by ourselves: rich ends the process when the reader has left.
+    with out.capture() as captured:
+        draw(out, Screen(out.width, out.options.encoding))
+    out.file.write(captured.get())

@@ -1,0 +1,354 @@
+"""``fb env``: import, list, info, verify and every operation, on made-up and real bundles."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bundles import Form, synthetic, write_server, write_snapshot, write_tags
+from references import reference
+from running import Command, tree
+
+from flavourbench.environment.taxonomy import FLAGS_NOTE
+
+BUNDLE = synthetic(seed=3, items=60, dimensions=8)
+ENVIRONMENT = BUNDLE.environment()
+ITEM = ENVIRONMENT.items[0]
+#: Items of a core category, which have complements.
+CORE = [
+    name
+    for name, tags in zip(ENVIRONMENT.items, ENVIRONMENT.tags, strict=True)
+    if tags.category not in ("Pantry", "Bakery", "Seed")
+]
+#: Every command that asks the environment, with arguments that any environment answers.
+ASKING: dict[str, list[str]] = {
+    "neighbors": [ITEM],
+    "substitutes": [ITEM],
+    "pairings": [CORE[0], "--diet", "vegan"],
+    "feasible": [ITEM, "--diet", "vegan", "--max-nova", "2"],
+    "region": [ITEM],
+    "morph": [ITEM, "--to", "Japanese"],
+    "resolve": [ITEM],
+}
+FLAGGED = ("feasible", "pairings")
+
+
+@pytest.fixture
+def env(fb: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """``fb`` whose store is empty and lies in its folder."""
+    monkeypatch.setenv("FLAVOURBENCH_CACHE", str(fb.folder / "cache"))
+    return fb
+
+
+@pytest.fixture
+def made(env: Command) -> Command:
+    """``fb`` whose store holds one environment, ``made``."""
+    snapshot = write_snapshot(BUNDLE, env.folder / "snapshot")
+    tags = write_tags(BUNDLE, env.folder / "tags.csv")
+    run = env("env", "import", snapshot, "--tags", tags, "--name", "made")
+    assert (run.code, run.err) == (0, []), run
+    return env
+
+
+def results(answer: dict[str, Any]) -> list[str]:
+    return [result["name"] for result in answer["results"]]
+
+
+# --- import, list, info, verify --------------------------------------------------------------
+
+
+def test_both_layouts_become_the_same_environment(env: Command) -> None:
+    snapshot = write_snapshot(BUNDLE, env.folder / "snapshot", Form(order=4))
+    tags = write_tags(BUNDLE, env.folder / "tags.csv", Form(order=5, newline="\r\n", mark=True))
+    server = write_server(BUNDLE, env.folder / "server", Form(order=6, digits=12))
+    first = env.json("env", "import", snapshot, "--tags", tags, "--name", "a")
+    second = env.json("env", "import", server, "--name", "b")
+    assert first["identity"] == second["identity"] == ENVIRONMENT.identity
+    assert (first["items"], first["dimensions"]) == (60, 8)
+    assert [entry["name"] for entry in env.json("env", "list")] == ["a", "b"]
+
+
+def test_the_name_is_that_of_the_folder_unless_given(env: Command) -> None:
+    server = write_server(BUNDLE, env.folder / "Epicure-Made")
+    assert env.json("env", "import", server)["name"] == "epicure-made"
+
+
+def test_an_existing_environment_is_replaced_on_demand_only(made: Command) -> None:
+    other = synthetic(seed=4, items=30, dimensions=8)
+    server = write_server(other, made.folder / "server")
+    made.refused("env", "import", server, "--name", "made", says=("made exists", "--force"))
+    replaced = made.json("env", "import", server, "--name", "made", "--force")
+    assert replaced["identity"] == other.environment().identity
+    assert made.json("env", "info")["items"] == 30
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "/etc", "", ".", "..", ".hidden", "A", "a b", "é"])
+def test_names_that_could_leave_the_store_are_refused(env: Command, name: str) -> None:
+    server = write_server(BUNDLE, env.folder / "server")
+    env.refused("env", "import", server, "--name", name, says="environment name")
+
+
+def test_a_snapshot_without_tags_says_where_they_are_from(env: Command) -> None:
+    snapshot = write_snapshot(BUNDLE, env.folder / "snapshot")
+    env.refused("env", "import", snapshot, says=("--tags", "ingredient_tags.csv"))
+    write_tags(BUNDLE, snapshot / "ingredient_tags.csv")
+    assert env.json("env", "import", snapshot)["identity"] == ENVIRONMENT.identity
+
+
+def test_nothing_is_imported_from_a_wrong_bundle(env: Command) -> None:
+    snapshot = write_snapshot(BUNDLE, env.folder / "snapshot")
+    tags = write_tags(synthetic(seed=9, items=59, dimensions=8), env.folder / "tags.csv")
+    env.refused("env", "import", snapshot, "--tags", tags, says="no tags")
+    env.refused("env", "import", env.folder, "--tags", tags, says="no bundle")
+    env.refused("env", "import", env.folder / "absent", says=("absent", "no folder"))
+    data = (snapshot / "embeddings.safetensors").read_bytes()
+    (snapshot / "embeddings.safetensors").write_bytes(data[:-3])
+    env.refused("env", "import", snapshot, "--tags", tags, says="embeddings.safetensors")
+
+
+def test_info_counts_what_the_tags_hold(made: Command) -> None:
+    found = made.json("env", "info", "made")
+    tags = BUNDLE.tags
+    assert found["identity"] == ENVIRONMENT.identity
+    assert found["diets"]["vegan"] == sum(tag.vegan for tag in tags)
+    assert found["nova"]["unknown"] == sum(tag.nova is None for tag in tags)
+    assert found["regions"]["Japanese"]["items"] == sum("Japanese" in t.regions for t in tags)
+    assert found["categories"]["Pantry"] == {
+        "items": sum(tag.category == "Pantry" for tag in tags),
+        "core": False,
+    }
+    files = found["provenance"]["files"]
+    assert set(files) >= {"embeddings.safetensors", "vocab.json", "tags.csv"}
+    assert str(made.folder) not in json.dumps(found)
+    assert found["note"] == FLAGS_NOTE
+
+
+def test_verify_finds_what_was_altered(made: Command) -> None:
+    stored = made.folder / "cache" / "environments" / "made"
+    report = made.json("env", "verify", "made")
+    assert report["passed"]
+    assert all(check["passed"] for check in report["checks"])
+    data = (stored / "items.parquet").read_bytes()
+    (stored / "items.parquet").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    made.refused("env", "verify", "made", says="items.parquet", code=1)
+    made.refused("env", "neighbors", ITEM, says="items.parquet", code=1)
+    assert "items.parquet" in made.json("env", "list")[0]["problem"]
+    assert "items.parquet" in made("env", "list").out
+
+
+def test_verify_compares_with_the_bundle(made: Command) -> None:
+    tags = made.folder / "tags.csv"
+    same = ("--source", made.folder / "snapshot", "--tags", tags)
+    assert made("env", "verify", "made", *same).code == 0
+    write_tags(BUNDLE.retagged(0, vegan=not BUNDLE.tags[0].vegan), tags)
+    run = made("env", "verify", "made", *same, "--json")
+    assert run.code == 1
+    failed = [check["check"] for check in run.json["checks"] if not check["passed"]]
+    assert failed == ["source"]
+    assert "source" in run.err[0]
+    made.refused("env", "verify", "made", "--tags", tags, says="--source")
+
+
+# --- which environment -----------------------------------------------------------------------
+
+
+def test_which_environment_is_asked(made: Command) -> None:
+    assert made.json("env", "info")["name"] == "made"
+    folder = made.folder / "cache" / "environments" / "made"
+    shutil.copytree(folder, made.folder / "elsewhere")
+    assert made.json("env", "info", "./elsewhere")["identity"] == ENVIRONMENT.identity
+    made.refused("env", "info", "nope", says=("nope", "made"))
+    other = write_server(BUNDLE, made.folder / "second")
+    assert made("env", "import", other).code == 0
+    made.refused("env", "neighbors", ITEM, says=("--env", "made", "second"))
+    assert made("env", "neighbors", ITEM, "--env", "second").code == 0
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_without_any_environment_it_says_how_to_get_one(env: Command, command: str) -> None:
+    env.refused("env", command, *ASKING[command], says="fb env import")
+
+
+def test_an_empty_store_is_listed_as_such(env: Command) -> None:
+    assert env.json("env", "list") == []
+    assert "fb env import" in env("env", "list").out
+
+
+# --- asking ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_answers_are_a_list_with_one_object_a_query(made: Command, command: str) -> None:
+    answers = made.json("env", command, *ASKING[command])
+    assert [answer["query"] for answer in answers] == [ASKING[command][0]]
+    for answer in answers:
+        names = results(answer)
+        assert len(set(names)) == len(names)
+        values = [result["similarity"] for result in answer["results"] if "similarity" in result]
+        assert values == sorted(values, reverse=True)
+        assert values or command in ("feasible", "resolve", "substitutes")
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_several_items_are_answered_in_their_order(made: Command, command: str) -> None:
+    first, *options = ASKING[command]
+    items = [first, CORE[5], CORE[3]]
+    together = made.json("env", command, *items, *options)
+    alone = [made.json("env", command, item, *options)[0] for item in items]
+    assert together == alone
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_typed_names_are_understood_everywhere(made: Command, command: str) -> None:
+    first, *options = ASKING[command]
+    typed = first.upper().replace("_", " ")
+    plain = made.json("env", command, first, *options)[0]
+    found = made.json("env", command, typed, *options)[0]
+    assert found["query"] == typed
+    assert results(found) == results(plain)
+
+
+@pytest.mark.parametrize("command", [name for name in ASKING if name != "resolve"])
+def test_every_name_that_stands_for_nothing_is_told(made: Command, command: str) -> None:
+    first, *options = ASKING[command]
+    wrong = ["zzqx", f"{first}qqq"]
+    made.refused("env", command, first, *wrong, *options, says=("zzqx", f"{first}qqq"))
+
+
+def test_resolve_shows_hits_and_misses(made: Command) -> None:
+    near = ITEM[:-1] + "q"
+    run = made("env", "resolve", ITEM, near, "zzqx", "--json")
+    assert run.code == 2
+    hit, close, miss = run.json
+    assert results(hit) == [ITEM]
+    assert results(close) == results(miss) == []
+    assert ITEM in close["suggestions"]
+    assert miss["suggestions"] == []
+    assert len(run.err) == 1
+    assert "zzqx" in run.err[0]
+    shown = made("env", "resolve", ITEM, near, "zzqx")
+    assert shown.code == 2
+    assert all(text in shown.out for text in (ITEM, near, "zzqx"))
+
+
+@pytest.mark.parametrize("command", FLAGGED)
+def test_flags_are_never_shown_without_saying_what_they_are(made: Command, command: str) -> None:
+    assert made.json("env", command, *ASKING[command])[0]["note"] == FLAGS_NOTE
+    for arguments in (["env", command, *ASKING[command]], ["env", "info"]):
+        shown = " ".join(made(*arguments).out.split())
+        assert "not dietary or allergen advice" in shown
+    told = " ".join(made("env", command, "--help").out.split())
+    assert "not dietary or allergen advice" in told
+
+
+def test_pairings_of_several_items_together(made: Command) -> None:
+    pair = [CORE[0], CORE[7]]
+    answer = made.json("env", "pairings", *pair, "--together", "-k", "4")
+    assert len(answer) == 1
+    assert results(answer[0]) == [hit.name for hit in ENVIRONMENT.pairings(pair, 4).hits]
+    reverse = made.json("env", "pairings", *reversed(pair), "--together", "-k", "4")
+    assert reverse[0]["results"] == answer[0]["results"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["neighbors", ITEM, "-k", "0"], "0"),
+        (["pairings", CORE[0], "--diet", "paleo"], "paleo"),
+        (["feasible", ITEM, "--max-nova", "5"], "5"),
+        (["morph", ITEM, "--to", "Atlantis"], "Atlantis"),
+        (["morph", ITEM, "--to", "Japanese", "--angle", "200"], "200"),
+        (["morph", ITEM, "--to", "Japanese", "--angle", "nan"], "nan"),
+        (["morph", ITEM, "--to", ITEM], ITEM),
+        (["neighbors", ""], "empty"),
+        (["neighbors", "\x1b[31m"], "x1b"),
+    ],
+)
+def test_wrong_questions_are_refused(made: Command, arguments: list[str], says: str) -> None:
+    made.refused("env", *arguments, says=says)
+
+
+def test_views_fit_the_screen_and_any_encoding(made: Command, shell: Any) -> None:
+    cache = str(made.folder / "cache")
+    for command, arguments in ASKING.items():
+        for encoding in ("utf-8", "ascii"):
+            run = shell(
+                "env", command, *arguments, FLAVOURBENCH_CACHE=cache, PYTHONIOENCODING=encoding
+            )
+            assert (run.code, run.err) == (0, []), run
+            lines = run.out.splitlines()
+            assert max(len(line) for line in lines if not line.startswith("Folder")) <= 80
+            assert "made" in run.out
+
+
+def test_asking_writes_nothing(made: Command) -> None:
+    before = tree(made.folder)
+    for command, arguments in ASKING.items():
+        assert made("env", command, *arguments).code == 0
+    assert tree(made.folder) == before
+
+
+# --- the published bundle --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Cache folder whose store holds the published snapshot."""
+    from flavourbench.environment import read_bundle, write_environment
+
+    cache = tmp_path_factory.mktemp("cache")
+    tags = reference("epicure-mcp/ingredient_tags.csv")
+    environment = read_bundle(reference("epicure-cooc"), tags, "epicure-cooc")
+    write_environment(environment, cache / "environments" / "epicure-cooc")
+    return cache
+
+
+def test_the_published_neighbours_of_chicken(
+    fb: Command, published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLAVOURBENCH_CACHE", str(published))
+    (answer,) = fb.json("env", "neighbors", "Chicken", "-k", "5")
+    found = [(hit["name"], round(hit["similarity"], 2)) for hit in answer["results"]]
+    assert found == [
+        ("garlic", 0.39),
+        ("onion", 0.37),
+        ("black_pepper", 0.36),
+        ("turkey", 0.35),
+        ("carrot", 0.34),
+    ]
+    fb.refused("env", "neighbors", "cheddar", says="cheddar_cheese")
+    (info,) = [fb.json("env", "info")]
+    assert (info["items"], info["dimensions"]) == (1790, 300)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="times are stated for Linux")
+def test_a_stored_environment_loads_in_time(published: Path) -> None:
+    from flavourbench.environment import read_environment
+
+    path = published / "environments" / "epicure-cooc"
+    read_environment(path)
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        read_environment(path)
+        times.append(time.perf_counter() - began)
+    assert min(times) < 0.05
+
+
+def test_all_operations_for_all_items_in_time(published: Path) -> None:
+    from benches.environment import everything
+    from flavourbench.environment import read_environment
+
+    environment = read_environment(published / "environments" / "epicure-cooc")
+    everything(environment)
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        everything(environment)
+        times.append(time.perf_counter() - began)
+    assert min(times) < 0.3

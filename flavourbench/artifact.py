@@ -27,7 +27,7 @@ class Kind:
 
     Attributes
     ----------
-    what : str, its name in messages, with its article
+    what : str, its name in messages
     format : str, name and version in the manifest
     seal : str, the file that holds the digest of the manifest
     keys : what its manifest has besides format and files
@@ -55,9 +55,9 @@ class Kind:
         except (OSError, ValueError, LookupError, TypeError):
             ours = False
         if not ours:
-            return f"it is not {self.what} (no {self.seal} with its {MANIFEST})"
+            return f"it is no {self.what} (no {self.seal} with its {MANIFEST})"
         other = sorted(names - {MANIFEST, self.seal} - files)
-        return f"it holds {listed(other)} beside {self.what}" if other else None
+        return f"it holds {listed(other)} beside the {self.what}" if other else None
 
     def write(self, folder: Path, body: Mapping[str, Any], contents: Mapping[str, str]) -> str:
         """Write manifest and seal for the files in ``folder``; the manifest's digest.
@@ -95,7 +95,7 @@ class Kind:
         if not os.path.lexists(path):
             raise InputError(f"{where}: no such file or directory")
         if not self.at(path):
-            raise InputError(f"{where} is not {self.what} folder (no {self.seal})")
+            raise InputError(f"{where} is no {self.what} folder (no {self.seal})")
         try:
             manifest = self._sealed(path)
             missing = [key for key in ("files", *self.keys) if key not in manifest]

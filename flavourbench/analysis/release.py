@@ -29,7 +29,7 @@ from flavourbench.identity import (
 )
 
 RELEASE = Kind(
-    "a release",
+    "release",
     "flavourbench-release/1",
     "RELEASE.sha256",
     ("label", "models", "design", "plan", "rounding", "warnings"),

@@ -21,7 +21,7 @@ from flavourbench.errors import CheckError, FlavourBenchError, InputError, liste
 from flavourbench.identity import check_place, new_folder, table_sha256
 
 ENVIRONMENT = Kind(
-    "an environment",
+    "environment",
     "flavourbench-environment/1",
     "ENVIRONMENT.sha256",
     ("name", "identity", "items", "dimensions", "provenance"),

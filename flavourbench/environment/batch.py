@@ -52,10 +52,10 @@ def top(scores: Floats, k: int) -> Ranked:
     scores : float64 [m, n] without NaN; -inf leaves an item out
     k : int, at least 1
     """
-    if k < 1:
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise InputError(f"k = {shown(k)}: ask for at least one item")
     m, n = scores.shape
-    k = min(k, n)
+    k = min(int(k), n)
     found = Ranked(np.full((m, k), -1, np.int64), np.full((m, k), np.nan))
     if not m:
         return found
@@ -177,10 +177,8 @@ def standings(space: ItemSpace, percentiles: Floats) -> NDArray[np.uint8]:
 
 
 def sorted_percentiles(ascending: Floats, percents: tuple[int, ...]) -> Floats:
-    """Percentiles of sorted values, linear between neighbours, float64 [percents]."""
+    """Percentiles of at least one sorted value, linear between neighbours, [percents]."""
     last = len(ascending) - 1
-    if last < 0:
-        return np.full(len(percents), np.nan)
     places = [percent * last / 100 for percent in percents]
     low = [math.floor(place) for place in places]
     values = [

@@ -106,6 +106,8 @@ class Environment(ItemSpace):
 
     def ids(self, texts: Sequence[str]) -> Indices:
         """Positions of typed names, int64 [m]; the error names every miss."""
+        if isinstance(texts, str):  # would be taken letter by letter
+            raise InputError(f"'{shown(texts)}' is one name: pass a list of names")
         return np.array([self.index[name] for name in self.resolver.resolve(texts)], np.int64)
 
     def neighbors(self, item: str, k: int = 10) -> list[Hit]:
@@ -208,7 +210,9 @@ class Environment(ItemSpace):
 
     @cached_property
     def pair_percentiles(self) -> Mapping[int, float]:
-        """Percent → similarity, over all pairs of different items."""
+        """Percent → similarity, over all pairs of different items; empty without any."""
+        if len(self) < 2:
+            return MappingProxyType({})
         values = batch.sorted_percentiles(self._pairs, batch.STANDING_PERCENTILES)
         found = zip(batch.STANDING_PERCENTILES, values.tolist(), strict=True)
         return MappingProxyType(dict(found))

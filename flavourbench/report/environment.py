@@ -117,7 +117,8 @@ def print_description(description: Answer) -> None:
         percentiles = [
             f"p{percent} {value:.3f}" for percent, value in description["pair_percentiles"].items()
         ]
-        out.print(Text(f"similarity of pairs: {', '.join(percentiles)}"))
+        if percentiles:
+            out.print(Text(f"similarity of pairs: {', '.join(percentiles)}"))
         out.print(Text(description["note"], style="yellow"))
 
     show(draw)

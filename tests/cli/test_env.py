@@ -154,6 +154,18 @@ def test_verify_compares_with_the_bundle(made: Command) -> None:
     made.refused("env", "verify", "made", "--tags", tags, says="--source")
 
 
+def test_an_environment_of_one_item_can_be_asked(env: Command) -> None:
+    one = synthetic(seed=2, items=1, dimensions=1)
+    server = write_server(one, env.folder / "one")
+    assert env.json("env", "import", server)["items"] == 1
+    assert env.json("env", "info")["pair_percentiles"] == {}
+    (item,) = one.names
+    for command in ("neighbors", "substitutes", "region", "feasible", "resolve"):
+        assert env("env", command, item).code == 0
+        assert env.json("env", command, item)[0]["query"] == item
+    assert env("env", "info").code == 0
+
+
 # --- which environment -----------------------------------------------------------------------
 
 

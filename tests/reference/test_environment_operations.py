@@ -579,7 +579,7 @@ def test_unknown_names_are_refused(environment: Environment, call: Call) -> None
         call(environment, *core_items(environment)[:2])
 
 
-NO_NUMBERS = [0, -1, -(2**70)]
+NO_NUMBERS: list[Any] = [0, -1, -(2**70), 2.5, True, None]
 NO_ANGLES = [math.nan, -1, -1e-9, 180.001, 181, math.inf, -math.inf]
 NO_CAPS = [0, 5, -1, 2.5, True]
 REFUSED: Calls = {
@@ -600,6 +600,7 @@ REFUSED: Calls = {
         f"diet {diet!r}": (lambda e, a, b, diet=diet: e.feasible([a], diet), diet)
         for diet in ("", "Vegan", "keto", "vegan ")
     },
+    "one text for many": (lambda e, a, b: e.pairings(a, 3), "pass a list"),
     "pairings diet": (lambda e, a, b: e.pairings([a], 3, "keto"), "keto"),
     "pairings of nothing": (lambda e, a, b: e.pairings([]), "at least one item"),
     "a pair of one": (lambda e, a, b: e.pairing_score(a, a), "itself"),

@@ -14,7 +14,7 @@ from flavourbench.report.screen import Screen, show
 
 Answer = Mapping[str, Any]
 #: Key of a result → head of its column, and how its values are written.
-_NUMBERS = {"similarity": "{:z.3f}", "p10": "{:z.3f}", "p90": "{:z.3f}", "above": "{:.1%}"}
+_NUMBERS = {"similarity": "{:z.3f}", "p10": "{:z.3f}", "p90": "{:z.3f}", "above": "{:.2%}"}
 _HEADS = {"above": "of pairs below", "tagged": "tag", "how": "found", "nova": "NOVA"}
 
 

@@ -46,7 +46,10 @@ def command(
     from flavourbench.environment.tagfile import TAGS_FILE, read_tags
 
     if tags is None:
-        raise InputError(f"a snapshot has no tags: pass --tags FILE, a {TAGS_FILE}")
+        raise InputError(
+            f"a snapshot has no tags: pass --tags FILE, the {TAGS_FILE} published with the"
+            " Epicure server"
+        )
     read_tags(tags)  # before the download that would be in vain
     source = repository or DEFAULT_REPOSITORY
     label = source.rpartition("/")[2].lower() if name is None else name

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import hashlib
 import os
 import shutil
@@ -23,6 +24,8 @@ from numpy.typing import NDArray
 from flavourbench.errors import InputError, os_reason, shown
 
 _TABLE_RECIPE = "flavourbench-table/1"
+#: Kinds of renames.
+_NO_REPLACE, _SWAP = "no replace", "swap"
 #: A column: numbers (masked where null) or strings.
 Column = NDArray[Any] | Sequence[str]
 
@@ -162,7 +165,7 @@ def new_folder(
     check_place(path, force=force, kept=kept)
     with _work_folder(path.parent, path) as work:
         yield work
-        _move_into_place(work, path)
+        _move_into_place(work, path, force)
 
 
 def named_folder(parent: Path, fill: Callable[[Path], str]) -> tuple[Path, bool]:
@@ -211,11 +214,20 @@ def _work_folder(parent: Path, target: Path) -> Iterator[Path]:
                 folder.rmdir()
 
 
-def _move_into_place(work: Path, path: Path) -> None:
-    """``work`` becomes ``path``; what stood there is left under the name of ``work``."""
-    if not os.path.lexists(path):
+def _move_into_place(work: Path, path: Path, force: bool) -> None:
+    """``work`` becomes ``path``; what stood there is left under the name of ``work``.
+
+    Without ``force`` nothing is replaced, were it made since the place was checked.
+    """
+    moved = _rename(work, path, _NO_REPLACE)
+    if moved is None and not os.path.lexists(path):  # no such rename here
         work.rename(path)
-    elif not _exchange(work, path):
+        moved = True
+    if moved:
+        return
+    if not force:
+        raise InputError(f"{shown(path, 200)} exists: choose another or pass --force")
+    if not _exchange(work, path):
         # No exchange here: two renames, with the old folder put back if the second fails.
         old = work.with_name(f"{work.name}.old")
         path.rename(old)
@@ -229,14 +241,27 @@ def _move_into_place(work: Path, path: Path) -> None:
 
 def _exchange(first: Path, second: Path) -> bool:
     """Swap two folders in one step, so that a kill finds one or the other; False if unable."""
+    return bool(_rename(first, second, _SWAP))
+
+
+def _rename(first: Path, second: Path, how: str) -> bool | None:
+    """Rename in one step; whether it worked, None where there is no such rename.
+
+    False is certain to mean, without replacing, that ``second`` exists.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
-    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     names = os.fsencode(first), os.fsencode(second)
+    here = -100  # AT_FDCWD
+    linux, mac = {_NO_REPLACE: (1, 4), _SWAP: (2, 2)}[how]
     if hasattr(libc, "renameat2"):
-        return bool(libc.renameat2(here, names[0], here, names[1], swap) == 0)
-    if hasattr(libc, "renamex_np"):  # macOS; RENAME_SWAP is 2 as well
-        return bool(libc.renamex_np(*names, swap) == 0)
-    return False
+        failed = libc.renameat2(here, names[0], here, names[1], linux)
+    elif hasattr(libc, "renamex_np"):
+        failed = libc.renamex_np(*names, mac)
+    else:
+        return None
+    if not failed:
+        return True
+    return False if ctypes.get_errno() == errno.EEXIST else None
 
 
 def _umask() -> int:

@@ -16,7 +16,7 @@ from flavourbench import __version__
 from flavourbench.analysis.inference import Inference
 from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
 from flavourbench.analysis.result import leaderboard_object
-from flavourbench.artifact import Kind, write_parquet
+from flavourbench.artifact import Kind, read_parquet, write_parquet
 from flavourbench.errors import InputError
 from flavourbench.identity import (
     Column,
@@ -194,11 +194,9 @@ def read_leaderboard(path: Path) -> dict[str, Any]:
 
 def read_matrix(path: Path) -> ScoreMatrix:
     """The score matrix of a release, equal to the one it was made from."""
-    import pyarrow.parquet as pq
-
     manifest = read_manifest(path)
-    tasks = pq.ParquetFile(path / "tasks.parquet").read().to_pydict()
-    scores = pq.ParquetFile(path / "scores.parquet").read(columns=["score"])["score"].to_numpy()
+    tasks = read_parquet(path / "tasks.parquet").to_pydict()
+    scores = read_parquet(path / "scores.parquet", ["score"])["score"].to_numpy()
     models = [model["id"] for model in manifest["models"]]
     strata = {
         entry["id"]: Stratum(entry["id"], entry["panel"], entry["family"])

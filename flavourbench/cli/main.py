@@ -78,7 +78,8 @@ def main(arguments: list[str]) -> int:
         _drop(sys.stdout)
         return _say(f"cannot use {os_reason(error, error.filename or 'standard output')}", 2)
     except MemoryError as error:
-        return _say(f"not enough memory ({shown(error, 120)}): use fewer --draws", 2)
+        what = "use a smaller input or, with fb infer, fewer --draws"
+        return _say(f"not enough memory ({shown(error, 120)}): {what}", 2)
     except SystemExit as error:
         # Typer turns a closed pipe into an exit of its own.
         if not isinstance(error.__context__, BrokenPipeError):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flavourbench.environment import batch
-from flavourbench.environment.environment import Environment, Hit, check_demands
+from flavourbench.environment.environment import Environment, Hit
 from flavourbench.environment.space import Indices
 from flavourbench.environment.taxonomy import COMPLEMENTS, DIETS, FLAGS_NOTE, REGION_TAGS
 
@@ -78,7 +78,6 @@ def feasible(
     max_nova: int | None = None,
 ) -> list[Answer]:
     """Whether each passes, why not, and its flags."""
-    check_demands(diet, max_nova)
     verdicts = environment.feasible(texts, diet, max_nova)
     answers = []
     for text, verdict in zip(texts, verdicts, strict=True):

@@ -79,7 +79,7 @@ class RegionScore:
     p90: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Environment(ItemSpace):
     """Items, tags, unit rows and every operation on them.
 
@@ -247,8 +247,8 @@ class Environment(ItemSpace):
         if name is None:
             near = f" such as {', '.join(match.suggestions)}" if match.suggestions else ""
             raise InputError(
-                f"{shown(text)} is neither a region nor an item of {self.name}: use one of"
-                f" {', '.join(self.regions)}, or an item{near}"
+                f"{shown(text)} is neither a region nor an item of {self.name}: use"
+                f" {', '.join([*self.regions, 'or an item'])}{near}"
             )
         return name
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -61,7 +61,7 @@ class Tags:
     nova: int | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ItemSpace:
     """Items, sorted by name, with tags and unit rows. Immutable; matrices are made once.
 
@@ -90,6 +90,13 @@ class ItemSpace:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self):,} items, {self.dimensions} dimensions>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies are made anew: checked, read-only, without what was derived.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @property
     def dimensions(self) -> int:

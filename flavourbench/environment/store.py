@@ -14,17 +14,19 @@ from typing import Any
 import numpy as np
 
 from flavourbench import __version__
-from flavourbench.artifact import Kind, write_parquet
+from flavourbench.artifact import Kind, read_parquet, write_parquet
 from flavourbench.environment.environment import Environment
 from flavourbench.environment.space import Tags
 from flavourbench.errors import CheckError, FlavourBenchError, InputError, listed, shown
 from flavourbench.identity import check_place, new_folder, table_sha256
 
+#: What a manifest holds besides format and files.
+_KINDS = {"name": str, "identity": object, "items": int, "dimensions": int, "provenance": dict}
 ENVIRONMENT = Kind(
     "environment",
     "flavourbench-environment/1",
     "ENVIRONMENT.sha256",
-    ("name", "identity", "items", "dimensions", "provenance"),
+    tuple(_KINDS),
 )
 ITEMS = "items.parquet"
 _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?")
@@ -114,22 +116,47 @@ def read_environment(path: Path) -> Environment:
     CheckError
         A file is missing, altered or not listed, or holds no environment.
     """
-    manifest = ENVIRONMENT.read(path)
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[Environment, dict[str, Any]]:
+    """An environment and its manifest."""
+    manifest = _manifest(path)
     try:
-        return _from_parquet(path / ITEMS, manifest)
+        return _from_parquet(path / ITEMS, manifest), manifest
     except (InputError, ValueError, LookupError, TypeError, OSError) as error:
         # The seal is right, so another program wrote this.
         reason = shown(str(error).split("\n")[0], 200)
         raise CheckError(f"{shown(path, 200)} holds no environment: {reason}") from error
 
 
-def _from_parquet(path: Path, manifest: dict[str, Any]) -> Environment:
-    import pyarrow.parquet as pq
+def _manifest(path: Path) -> dict[str, Any]:
+    """The manifest, with values of the right kinds.
 
-    table = pq.ParquetFile(path).read()
+    Raises
+    ------
+    InputError, CheckError
+        See :func:`read_environment`.
+    """
+    manifest = ENVIRONMENT.read(path)
+    for key, kind in _KINDS.items():
+        if not isinstance(manifest[key], kind) or manifest[key] is True:
+            raise CheckError(f"{shown(path, 200)}: {key} in the manifest is {shown(manifest[key])}")
+    files = manifest["provenance"].get("files", {})
+    if not isinstance(files, dict) or not all(isinstance(e, dict) for e in files.values()):
+        raise CheckError(f"{shown(path, 200)}: files in the provenance are {shown(files)}")
+    return manifest
+
+
+def _from_parquet(path: Path, manifest: dict[str, Any]) -> Environment:
+    table = read_parquet(path)
     _check_columns(table)
     rows = table["row"].combine_chunks()
-    units = np.asarray(rows.flatten(), np.int32).reshape(table.num_rows, -1)
+    lengths = np.unique(np.diff(rows.offsets.to_numpy()))
+    values = rows.flatten()
+    if len(lengths) > 1 or values.null_count:
+        raise InputError("rows differ in length, or hold nulls")
+    units = np.asarray(values, np.int32).reshape(table.num_rows, -1)
     texts = {key: table[key].to_pylist() for key in ("name", "category", "regions", "nova")}
     flags = {key: table[key].to_pylist() for key in ("vegetarian", "vegan")}
     tags = zip(
@@ -190,7 +217,10 @@ def find(text: str | None) -> Path:
             return store_folder() / names[0]
         if not names:
             raise InputError("no environment is stored: make one with `fb env import` or `pull`")
-        raise InputError(f"several environments are stored: pass --env with one of {listed(names)}")
+        raise InputError(
+            f"several environments are stored: pass --env with one of {listed(names)} (info and"
+            " verify take the name alone)"
+        )
     if text in names:
         return store_folder() / text
     if ENVIRONMENT.at(Path(text)):
@@ -209,7 +239,7 @@ def summaries() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for path in stored():
         try:
-            manifest = ENVIRONMENT.read(path)
+            manifest = _manifest(path)
             keys = ("identity", "items", "dimensions", "provenance")
             found.append({"name": path.name} | {key: manifest[key] for key in keys})
         except FlavourBenchError as error:
@@ -233,7 +263,7 @@ def verify(path: Path, source: Environment | None = None) -> list[dict[str, Any]
     InputError, CheckError
         The folder cannot be read at all (see :func:`read_environment`).
     """
-    environment, manifest = read_environment(path), ENVIRONMENT.read(path)
+    environment, manifest = _read(path)
     stated, size = manifest["identity"], [len(environment), environment.dimensions]
     content = table_sha256(environment.columns())
     checks = [

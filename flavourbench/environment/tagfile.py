@@ -13,6 +13,7 @@ from pathlib import Path
 from flavourbench.environment.space import Tags, check_names
 from flavourbench.environment.taxonomy import NOVA_LEVELS, REGION_TAGS
 from flavourbench.errors import InputError, listed, os_reason, shown
+from flavourbench.identity import is_file
 
 TAGS_FILE = "ingredient_tags.csv"
 #: No file of a bundle is larger.
@@ -44,6 +45,8 @@ def read_bytes(path: Path) -> bytes:
     InputError
         It cannot be read, or is larger than ``LARGEST_FILE``.
     """
+    if path.exists() and not is_file(path):  # a pipe would wait for ever
+        raise InputError(f"{shown(path, 200)} is no file")
     try:
         with path.open("rb") as handle:
             data = handle.read(LARGEST_FILE + 1)

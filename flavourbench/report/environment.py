@@ -49,7 +49,8 @@ def _print_answer(out: Console, screen: Screen, answer: Answer) -> None:
     if answer["query"]:
         asked = [answer["item"]]
         if "target" in answer:
-            asked.append(f"{answer['angle']:g}° toward {answer['target']}")
+            degrees = "°" if screen.unicode else " degrees"
+            asked.append(f"{answer['angle']:g}{degrees} toward {answer['target']}")
         for key, form in (("diet", "{}"), ("max_nova", "NOVA up to {}")):
             if answer.get(key) is not None:
                 asked.append(form.format(answer[key]))
@@ -106,9 +107,7 @@ def print_description(description: Answer) -> None:
     """Print what an environment holds."""
 
     def draw(out: Console, screen: Screen) -> None:
-        size = f"{description['items']:,} items, {description['dimensions']} dimensions"
-        out.print(Text(screen.text(f"{description['name']}: {size}"), style="bold"))
-        out.print(Text(f"identity {description['identity']}"), soft_wrap=True)
+        _print_head(out, screen, description)
         for key, value in _origin(description["provenance"]):
             out.print(Text(screen.text(f"{key} {value}", 1000)), soft_wrap=True)
         out.print()
@@ -124,10 +123,28 @@ def print_description(description: Answer) -> None:
     show(draw)
 
 
+def print_stored(stored: Answer) -> None:
+    """Print what was stored, and where."""
+
+    def draw(out: Console, screen: Screen) -> None:
+        _print_head(out, screen, stored)
+        out.print(Text(screen.text(f"Stored: {stored['path']}", 4096)), soft_wrap=True)
+
+    show(draw)
+
+
+def _print_head(out: Console, screen: Screen, described: Answer) -> None:
+    size = f"{described['items']:,} items, {described['dimensions']} dimensions"
+    out.print(Text(screen.text(f"{described['name']}: {size}"), style="bold"))
+    out.print(Text(f"identity {described['identity']}"), soft_wrap=True)
+
+
 def _origin(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [(key, str(value)) for key, value in provenance.items() if key != "files"]
     for name, file in provenance.get("files", {}).items():
-        lines.append(("from", f"{name} ({file['bytes']:,} bytes, sha256 {file['sha256'][:12]}…)"))
+        lines.append(
+            ("from", f"{name} ({', '.join(f'{key} {file[key]}' for key in sorted(file))})")
+        )
     return lines
 
 
@@ -172,7 +189,9 @@ def print_list(environments: Sequence[Answer], folder: str) -> None:
                     table.add_row(Text(entry["name"]), "", "", Text(screen.text(entry["problem"])))
                     continue
                 numbers = (f"{entry['items']:,}", f"{entry['dimensions']:,}")
-                table.add_row(Text(entry["name"]), *numbers, Text(entry["identity"][:16]))
+                table.add_row(
+                    Text(entry["name"]), *numbers, Text(screen.text(str(entry["identity"])[:16]))
+                )
             out.print(table)
         else:
             out.print(Text("No environment is stored: see `fb env import --help`."))

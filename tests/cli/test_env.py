@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import os
 import shutil
 import sys
 import time
@@ -152,6 +155,90 @@ def test_verify_compares_with_the_bundle(made: Command) -> None:
     assert failed == ["source"]
     assert "source" in run.err[0]
     made.refused("env", "verify", "made", "--tags", tags, says="--source")
+
+
+def test_pipes_and_loops_are_no_bundles(env: Command) -> None:
+    """Neither waited for nor a traceback."""
+    snapshot = write_snapshot(BUNDLE, env.folder / "snapshot")
+    tags = write_tags(BUNDLE, env.folder / "tags.csv")
+    (env.folder / "loop").symlink_to("loop")
+    loop = env("env", "import", env.folder / "loop", "--tags", tags)
+    assert (loop.code, len(loop.err)) == (2, 1)
+    assert "loop" in loop.err[0]
+    (snapshot / "vocab.json").unlink()
+    os.mkfifo(snapshot / "vocab.json")
+    pipe = env("env", "import", snapshot, "--tags", tags)
+    assert (pipe.code, len(pipe.err)) == (2, 1)
+    assert "vocab.json is no file" in pipe.err[0]
+
+
+@pytest.mark.parametrize("place", ["a:b", "s3:x", "file:x", "d\n\x1b[31m", "\udcff", "日本"])
+def test_the_store_may_have_any_path(
+    env: Command, place: str, shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow takes some for addresses, and some can be neither printed nor encoded."""
+    server = write_server(BUNDLE, env.folder / "server")
+    for encoding in ("utf-8", "latin-1"):
+        settings = {"FLAVOURBENCH_CACHE": place, "PYTHONIOENCODING": encoding}
+        run = shell("env", "import", server, "--name", "made", "--force", **settings)
+        assert (run.code, run.err) == (0, []), run
+        assert len(run.out.splitlines()) == 3
+        for command in (["verify"], ["neighbors", ITEM], ["list"]):
+            assert shell("env", *command, **settings).code == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    {
+        "name": [5, None],
+        "items": ["x", None, [], 2.5, True, math.nan],
+        "dimensions": ["x", {}],
+        "provenance": [5, None, [1], {"files": [1]}, {"files": {"a": 1}}, {"a": math.nan}],
+    }.items(),
+)
+def test_odd_values_in_a_sealed_manifest_are_found(
+    made: Command, key: str, values: list[Any]
+) -> None:
+    """And one odd environment does not hide the others."""
+    environments = made.folder / "cache" / "environments"
+    shutil.copytree(environments / "made", environments / "odd")
+    manifest = json.loads((environments / "odd" / "manifest.json").read_bytes())
+    deep = b'{"a":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+    forged = [json.dumps(manifest | {key: value}).encode() for value in values]
+    for data in (*forged, deep):
+        (environments / "odd" / "manifest.json").write_bytes(data)
+        digest = hashlib.sha256(data).hexdigest()
+        seal = environments / "odd" / "ENVIRONMENT.sha256"
+        seal.write_text(f"{digest}  manifest.json\n")
+        for command in (["info", "odd"], ["verify", "odd"], ["neighbors", ITEM, "--env", "odd"]):
+            run = made("env", *command)
+            assert (run.code in (1, 2), run.out, len(run.err)) == (True, "", 1), run
+            assert run.err[0].isprintable()
+        first, second = made.json("env", "list")
+        assert first["identity"] == ENVIRONMENT.identity
+        assert "problem" in second
+        assert made("env", "list").code == 0
+
+
+@pytest.mark.parametrize("identity", ["\x1b[31m\nred", "", 5, None, []])
+def test_odd_texts_in_a_sealed_manifest_are_shown_safely(made: Command, identity: Any) -> None:
+    folder = made.folder / "cache" / "environments" / "made"
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    obeyed = "\x1b[31m\nred"
+    odd = {
+        "name": obeyed,
+        "identity": identity,
+        "provenance": {obeyed: [obeyed], "files": {"a": {}}},
+    }
+    data = json.dumps(manifest | odd).encode()
+    (folder / "manifest.json").write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    (folder / "ENVIRONMENT.sha256").write_text(f"{digest}  manifest.json\n")
+    for command in (["list"], ["info"], ["neighbors", ITEM]):
+        run = made("env", *command)
+        assert run.code == 0
+        assert "\x1b" not in run.out
+        assert not any(line.startswith("red") for line in run.out.splitlines())
 
 
 def test_an_environment_of_one_item_can_be_asked(env: Command) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import hashlib
 import itertools
 import json
 import math
+import pickle
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import cached_property
@@ -401,6 +403,32 @@ def test_answers_can_be_changed_without_harm() -> None:
         environment.pairing_score(a, b).percentiles.clear()  # type: ignore[attr-defined]
     assert bits([environment.pairing_score(a, b), environment.similarities(ids)]) == before
     assert environment.identity == synthetic(3).environment().identity
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [lambda e: pickle.loads(pickle.dumps(e)), copy.copy, copy.deepcopy, replace],
+    ids=["pickle", "copy", "deepcopy", "replace"],
+)
+def test_copies_are_equal_and_cannot_be_written(
+    copied: Callable[[Environment], Environment],
+) -> None:
+    """Also when all that is kept has been made."""
+    environment = synthetic(3).environment()
+    for name in KEPT:
+        getattr(environment, name)
+    _ = environment.pair_percentiles
+    found = copied(environment)
+    assert found.identity == environment.identity
+    assert (found.name, found.provenance) == (environment.name, environment.provenance)
+    for name in ("units", *KEPT):
+        assert not any(array.flags.writeable for array in arrays_in(getattr(found, name)))
+
+
+def test_an_environment_prints_in_a_line() -> None:
+    text = repr(synthetic(3).environment())
+    assert "40 items" in text
+    assert len(text) < 80
 
 
 # --- what is no environment ------------------------------------------------------------------

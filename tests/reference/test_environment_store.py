@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Callable
@@ -341,6 +342,21 @@ def with_rows(kind: pa.DataType, convert: Callable[[list[int]], Any] = lambda ro
     return rewrite
 
 
+def unequal() -> Callable[[list[int]], list[int]]:
+    """The first row goes into the second, so that the numbers are the same in all."""
+    kept: list[int] = []
+    count = itertools.count()
+
+    def convert(row: list[int]) -> list[int]:
+        at = next(count)
+        if at == 0:
+            kept.extend(row)
+            return []
+        return [*kept, *row] if at == 1 else row
+
+    return convert
+
+
 TABLES: dict[str, Rewrite] = {
     **{
         f"no {name}": lambda table, name=name: table.drop_columns(name)
@@ -351,6 +367,8 @@ TABLES: dict[str, Rewrite] = {
     "rows of floats": with_rows(pa.list_(pa.float64()), lambda row: [x * 2.0**-26 for x in row]),
     "rows of texts": with_rows(pa.list_(pa.string()), lambda row: [*map(str, row)]),
     "rows of one number": with_rows(pa.int32(), lambda row: row[0]),
+    "rows of unequal length with the right total": with_rows(pa.list_(pa.int32()), unequal()),
+    "rows with a null": with_rows(pa.list_(pa.int32()), lambda row: [*row[:-1], None]),
     "rows of unequal length": with_rows(pa.list_(pa.int32()), lambda row: row[: row[0] % 5]),
     "flags as texts": lambda table: table.set_column(
         table.column_names.index("vegan"), "vegan", table["vegan"].cast(pa.string())
@@ -609,3 +627,31 @@ def test_what_is_not_found(text: str, cache: Path) -> None:
     with pytest.raises(InputError, match="no environment") as caught:
         store.find(text)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("one_step", [True, False], ids=["in one step", "looked up first"])
+@pytest.mark.parametrize("made", ["folder", "full folder", "file", "link"])
+def test_a_place_that_was_taken_meanwhile_is_not_replaced(
+    made: str, one_step: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was first keeps it, and nothing else is left."""
+    if not one_step:
+        monkeypatch.setattr(identity, "_rename", lambda *_: None)
+    here, there = tmp_path / "here", tmp_path / "there"
+
+    def taken(folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        place = folder / "place"
+        if made == "file":
+            place.write_text("theirs")
+        elif made == "link":
+            place.symlink_to("nowhere")
+        else:
+            place.mkdir()
+        if made == "full folder":
+            (place / "theirs").touch()
+
+    with pytest.raises(InputError, match="exists"), identity.new_folder(here / "place"):
+        taken(here)
+    taken(there)
+    assert tree(here) == tree(there)

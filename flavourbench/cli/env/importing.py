@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +39,6 @@ def command(
     from flavourbench.environment import read_bundle
     from flavourbench.environment.store import check_free
 
-    label = folder.resolve().name.lower() if name is None else name
+    label = Path(os.path.realpath(folder)).name.lower() if name is None else name
     check_free(label, force=force)
     store(read_bundle(folder, tags, label), force, json_output)

@@ -86,13 +86,16 @@ def store(environment: Environment, force: bool, json: bool) -> None:
 
     path = store_folder() / environment.name
     write_environment(environment, path, force=force)
+    stored = {
+        "name": environment.name,
+        "identity": environment.identity,
+        "items": len(environment),
+        "dimensions": environment.dimensions,
+        "path": str(path),
+    }
     if json:
-        stored = {"name": environment.name, "identity": environment.identity}
-        size = {"items": len(environment), "dimensions": environment.dimensions}
-        echo_json({**stored, **size, "path": str(path)})
+        echo_json(stored)
         return
-    typer.echo(
-        f"{environment.name}: {len(environment):,} items, {environment.dimensions} dimensions\n"
-        f"identity {environment.identity}\n"
-        f"Stored: {path}"
-    )
+    from flavourbench.report.environment import print_stored
+
+    print_stored(stored)

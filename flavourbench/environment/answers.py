@@ -14,6 +14,7 @@ from flavourbench.environment import batch
 from flavourbench.environment.environment import Environment, Hit
 from flavourbench.environment.space import Indices
 from flavourbench.environment.taxonomy import COMPLEMENTS, DIETS, FLAGS_NOTE, REGION_TAGS
+from flavourbench.errors import InputError
 
 Answer = dict[str, Any]
 
@@ -49,7 +50,10 @@ def pairings(
     *,
     together: bool = False,
 ) -> list[Answer]:
-    """The k best complements of each, or of all together."""
+    """The k best complements of each, or of all together.
+
+    ``above`` is there for a single item: the share of all pairs that are less similar.
+    """
     names = [environment.items[at] for at in environment.ids(texts)]
     queries = (
         [(", ".join(texts), names)]
@@ -63,10 +67,14 @@ def pairings(
         if diet is not None or max_nova is not None:
             answer |= {"diet": diet, "max_nova": max_nova, "dropped": found.dropped}
             answer["note"] = FLAGS_NOTE
-        answer["results"] = [
-            _described(environment, hit) | {"above": environment.share_below(hit.similarity)}
-            for hit in found.hits
-        ]
+        categories = {name: environment.tags[environment.index[name]].category for name in items}
+        lone = [name for name, category in categories.items() if category not in COMPLEMENTS]
+        if lone:
+            answer["without_complements"] = lone
+        answer["results"] = [_described(environment, hit) for hit in found.hits]
+        if len(categories) == 1:  # the mean with several is no similarity of a pair
+            for result in answer["results"]:
+                result["above"] = environment.share_below(result["similarity"])
         answers.append(answer)
     return answers
 
@@ -77,7 +85,15 @@ def feasible(
     diet: str | None = None,
     max_nova: int | None = None,
 ) -> list[Answer]:
-    """Whether each passes, why not, and its flags."""
+    """Whether each passes, why not, and its flags.
+
+    Raises
+    ------
+    InputError
+        Also: neither a diet nor a cap to pass.
+    """
+    if diet is None and max_nova is None:
+        raise InputError("nothing to pass: give a diet (--diet) or a NOVA cap (--max-nova)")
     verdicts = environment.feasible(texts, diet, max_nova)
     answers = []
     for text, verdict in zip(texts, verdicts, strict=True):
@@ -128,7 +144,10 @@ def resolutions(environment: Environment, texts: Sequence[str]) -> list[Answer]:
         if match.name is not None:
             hit = {"name": match.name, "how": match.how}
             results = [hit | _tags(environment, match.name)]
-        answers.append({"query": text, "results": results, "suggestions": [*match.suggestions]})
+        answers.append(
+            {"query": text, "item": match.name}
+            | {"results": results, "suggestions": [*match.suggestions]}
+        )
     return answers
 
 

@@ -108,9 +108,9 @@ class Likeness:
         word. Equal ones: an item's own name first, then fewer words, then by name.
         """
         # Punctuation and foreign letters, which keep a text from matching, part words here.
-        typed = _telling(_ALPHANUMERIC.findall(" ".join(words)))[:_WORDS]
-        likeness = self._by_words(typed)
-        for name, value in self._slips("".join(typed), self._joined.items()):
+        parts = _ALPHANUMERIC.findall(" ".join(words))
+        likeness = self._by_words(_telling(parts)[:_WORDS])
+        for name, value in self._slips("".join(parts), self._joined.items()):
             likeness[name] = max(value, likeness.get(name, 0))
         best: dict[str, tuple[float, bool, int]] = {}
         for name, value in likeness.items():

@@ -15,6 +15,8 @@ from flavourbench.report.screen import Screen, show
 Answer = Mapping[str, Any]
 #: Key of a result → head of its column, and how its values are written.
 _NUMBERS = {"similarity": "{:z.3f}", "p10": "{:z.3f}", "p90": "{:z.3f}", "above": "{:.2%}"}
+#: Columns that answer the query; the others tell more.
+_ANSWERS = ("query", "name", "similarity", "feasible", "reason", "how")
 _HEADS = {"above": "of pairs below", "tagged": "tag", "how": "found", "nova": "NOVA"}
 
 
@@ -24,12 +26,10 @@ def print_answers(answers: Sequence[Answer], environment: str) -> None:
     def draw(out: Console, screen: Screen) -> None:
         for answer in answers:
             _print_answer(out, screen, answer)
-        out.print(Text(screen.text(f"Environment: {environment}", 4096), style="dim"))
-        note = next((answer["note"] for answer in answers if "note" in answer), None)
-        if note is not None:
-            out.print(Text(note, style="yellow"))
+            out.print()
+        _print_foot(out, screen, answers, environment)
 
-    show(draw)
+    show(draw, whole=True)
 
 
 def print_verdicts(answers: Sequence[Answer], environment: str) -> None:
@@ -41,31 +41,63 @@ def print_verdicts(answers: Sequence[Answer], environment: str) -> None:
         if near:
             result["how"] = f"did you mean {', '.join(near)}?"
         rows.append({"query": answer["query"], **result})
-    merged = {"note": answers[0]["note"]} if answers and "note" in answers[0] else {}
-    print_answers([{"query": "", "results": rows, **merged}], environment)
+
+    def draw(out: Console, screen: Screen) -> None:
+        _print_results(out, screen, rows, _flags_asked(answers[0]))
+        out.print()
+        _print_foot(out, screen, answers, environment)
+
+    show(draw, whole=True)
+
+
+def _flags_asked(answer: Answer) -> set[str]:
+    """Columns of flags that belong to what was asked."""
+    cap = "nova" if answer.get("max_nova") is not None else None
+    return {key for key in (answer.get("diet"), cap) if key is not None}
+
+
+def _print_foot(out: Console, screen: Screen, answers: Sequence[Answer], environment: str) -> None:
+    out.print(Text(screen.text(f"Environment: {environment}", 4096), style="dim"))
+    note = next((answer["note"] for answer in answers if "note" in answer), None)
+    if note is not None:
+        out.print(Text(note, style="yellow"))
 
 
 def _print_answer(out: Console, screen: Screen, answer: Answer) -> None:
-    if answer["query"]:
-        asked = [answer["item"]]
-        if "target" in answer:
-            degrees = "°" if screen.unicode else " degrees"
-            asked.append(f"{answer['angle']:g}{degrees} toward {answer['target']}")
-        for key, form in (("diet", "{}"), ("max_nova", "NOVA up to {}")):
-            if answer.get(key) is not None:
-                asked.append(form.format(answer[key]))
-        if "dropped" in answer:
-            asked.append(f"{answer['dropped']} infeasible dropped")
-        out.print(Text(screen.text(f" {screen.glyphs.dot} ".join(asked)), style="bold"))
-    results = answer["results"]
-    if not results:
+    name, typed = answer["item"], answer["query"]
+    asked = [name if typed == name else f"{typed} {screen.glyphs.arrow} {name}"]
+    if "target" in answer:
+        degrees = "°" if screen.unicode else " degrees"
+        asked.append(f"{answer['angle']:g}{degrees} toward {answer['target']}")
+    for key, form in (("diet", "{}"), ("max_nova", "NOVA up to {}")):
+        if answer.get(key) is not None:
+            asked.append(form.format(answer[key]))
+    if "dropped" in answer:
+        asked.append(f"{answer['dropped']} infeasible dropped")
+    out.print(Text(screen.text(f" {screen.glyphs.dot} ".join(asked)), style="bold"))
+    if answer.get("without_complements"):
+        names = ", ".join(answer["without_complements"])
+        told = f"Without complements of their own, but part of the mean: {names}"
+        out.print(Text(screen.text(told)))
+    if not answer["results"]:
         out.print(Text("  nothing fits"))
         return
+    _print_results(out, screen, answer["results"], set())
+
+
+def _print_results(
+    out: Console, screen: Screen, results: Sequence[Answer], asked: set[str]
+) -> None:
+    """A table with as many columns as the screen has room for.
+
+    Those that answer the query are never left out, and what was asked for goes last.
+    """
     keys = list(dict.fromkeys(key for result in results for key in result))
+    keys.sort(key=lambda key: (key not in _ANSWERS, key not in asked))
     table = _results_table(results, keys, screen)
-    complete = len(keys)
+    complete, least = len(keys), sum(key in _ANSWERS for key in keys)
     unbound = out.options.update(width=10_000)
-    while len(keys) > 2 and Measurement.get(out, unbound, table).maximum > screen.width:
+    while len(keys) > least and Measurement.get(out, unbound, table).maximum > screen.width:
         keys.pop()
         table = _results_table(results, keys, screen)
     out.print(table)
@@ -120,7 +152,7 @@ def print_description(description: Answer) -> None:
             out.print(Text(f"similarity of pairs: {', '.join(percentiles)}"))
         out.print(Text(description["note"], style="yellow"))
 
-    show(draw)
+    show(draw, whole=True)
 
 
 def print_stored(stored: Answer) -> None:
@@ -130,7 +162,7 @@ def print_stored(stored: Answer) -> None:
         _print_head(out, screen, stored)
         out.print(Text(screen.text(f"Stored: {stored['path']}", 4096)), soft_wrap=True)
 
-    show(draw)
+    show(draw, whole=True)
 
 
 def _print_head(out: Console, screen: Screen, described: Answer) -> None:
@@ -197,7 +229,7 @@ def print_list(environments: Sequence[Answer], folder: str) -> None:
             out.print(Text("No environment is stored: see `fb env import --help`."))
         out.print(Text(screen.text(f"Folder: {folder}", 4096), style="dim"), soft_wrap=True)
 
-    show(draw)
+    show(draw, whole=True)
 
 
 def print_checks(checks: Sequence[Answer], place: str) -> None:
@@ -212,4 +244,4 @@ def print_checks(checks: Sequence[Answer], place: str) -> None:
             out.print(line, soft_wrap=True)
         out.print(Text(screen.text(f"Environment: {place}", 4096), style="dim"), soft_wrap=True)
 
-    show(draw)
+    show(draw, whole=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from flavourbench.errors import shown
 
 #: Narrower than this the terminal wraps, so that no number is cut.
 _NARROWEST = 24
+#: Where nothing limits it, as in a pipe.
+_WIDEST = 10_000
 #: Blank but for a rule under the head and a dashed one between groups.
 _BOX = Box("    \n    \n ── \n    \n ╌╌ \n    \n    \n    \n")
 _ASCII_BOX = Box("    \n    \n -- \n    \n .. \n    \n    \n    \n", ascii=True)
@@ -28,10 +31,11 @@ class Glyphs:
     dash: str
     cut: str
     dot: str
+    arrow: str
 
 
-_UNICODE = Glyphs("├", "─", "●", "┤", "–", "…", "·")
-_ASCII = Glyphs("|", "-", "o", "|", "-", "~", "|")
+_UNICODE = Glyphs("├", "─", "●", "┤", "–", "…", "·", "→")
+_ASCII = Glyphs("|", "-", "o", "|", "-", "~", "|", "->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +69,20 @@ class Screen:
         return safe.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
 
-def show(draw: Callable[[Console, Screen], None], console: Console | None = None) -> None:
-    """Draw a view and write it at once, to standard output by default."""
+def show(
+    draw: Callable[[Console, Screen], None], console: Console | None = None, *, whole: bool = False
+) -> None:
+    """Draw a view and write it at once, to standard output by default.
+
+    Parameters
+    ----------
+    whole : whether its lines may have any length where nobody limits them (a pipe without
+        ``COLUMNS``), instead of the usual 80
+    """
     out = console or Console(highlight=False, markup=False, emoji=False)
-    if out.width < _NARROWEST:
-        out.width = _NARROWEST
+    if whole and not (out.is_terminal or os.environ.get("COLUMNS")):
+        out.width = _WIDEST
+    out.width = max(out.width, _NARROWEST)
     # Written by ourselves: rich ends the process when the reader has left.
     with out.capture() as captured:
         draw(out, Screen(out.width, out.options.encoding))

@@ -28,6 +28,7 @@ CORE = [
     for name, tags in zip(ENVIRONMENT.items, ENVIRONMENT.tags, strict=True)
     if tags.category not in ("Pantry", "Bakery", "Seed")
 ]
+LONG = max(ENVIRONMENT.items, key=len)
 #: Every command that asks the environment, with arguments that any environment answers.
 ASKING: dict[str, list[str]] = {
     "neighbors": [ITEM],
@@ -248,8 +249,9 @@ def test_an_environment_of_one_item_can_be_asked(env: Command) -> None:
     assert env.json("env", "info")["pair_percentiles"] == {}
     (item,) = one.names
     for command in ("neighbors", "substitutes", "region", "feasible", "resolve"):
-        assert env("env", command, item).code == 0
-        assert env.json("env", command, item)[0]["query"] == item
+        options = ASKING[command][1:]
+        assert env("env", command, item, *options).code == 0
+        assert env.json("env", command, item, *options)[0]["query"] == item
     assert env("env", "info").code == 0
 
 
@@ -320,13 +322,13 @@ def test_every_name_that_stands_for_nothing_is_told(made: Command, command: str)
 
 
 def test_resolve_shows_hits_and_misses(made: Command) -> None:
-    near = ITEM[:-1] + "q"
+    near = f"{LONG}q"
     run = made("env", "resolve", ITEM, near, "zzqx", "--json")
     assert run.code == 2
     hit, close, miss = run.json
     assert results(hit) == [ITEM]
     assert results(close) == results(miss) == []
-    assert ITEM in close["suggestions"]
+    assert LONG in close["suggestions"]
     assert miss["suggestions"] == []
     assert len(run.err) == 1
     assert "zzqx" in run.err[0]
@@ -372,17 +374,102 @@ def test_wrong_questions_are_refused(made: Command, arguments: list[str], says: 
     made.refused("env", *arguments, says=says)
 
 
-def test_views_fit_the_screen_and_any_encoding(made: Command, shell: Any) -> None:
-    cache = str(made.folder / "cache")
+@pytest.mark.parametrize("columns", [24, 40, 80, 120])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_views_fit_the_screen_and_keep_the_answer(
+    made: Command, shell: Any, columns: int, encoding: str
+) -> None:
+    settings = {
+        "FLAVOURBENCH_CACHE": str(made.folder / "cache"),
+        "PYTHONIOENCODING": encoding,
+        "COLUMNS": str(columns),
+    }
     for command, arguments in ASKING.items():
-        for encoding in ("utf-8", "ascii"):
-            run = shell(
-                "env", command, *arguments, FLAVOURBENCH_CACHE=cache, PYTHONIOENCODING=encoding
-            )
-            assert (run.code, run.err) == (0, []), run
-            lines = run.out.splitlines()
-            assert max(len(line) for line in lines if not line.startswith("Folder")) <= 80
-            assert "made" in run.out
+        run = shell("env", command, *arguments, **settings)
+        assert (run.code, run.err) == (0, []), run
+        assert max(map(len, run.out.splitlines())) <= columns
+        shown = "".join(run.out.split())
+        answers = ("name", "similarity") if command != "feasible" else ("feasible", "reason")
+        for head in answers if command != "resolve" else ("query", "name", "found"):
+            # Narrower yet, cells are folded: their parts stand below each other.
+            assert head in shown or columns < 40, (command, head)
+    near = shell("env", "resolve", f"{LONG}q", **settings)
+    assert LONG in near.out or columns < 80
+    assert "did" in near.out
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_a_pipe_gets_all_columns(
+    made: Command, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS")
+    item, *options = ASKING[command]
+    answer = made.json("env", command, item, *options)[0]
+    shown = made("env", command, item, *options).out
+    assert "Narrow" not in shown
+    for result in answer["results"]:
+        values = [value for value in result.values() if isinstance(value, str)]
+        values.append(", ".join(result.get("regions", [])))
+        # One line holds all that is known of a result.
+        lines = shown.splitlines()
+        assert any(all(value in line for value in values) for line in lines), (values, shown)
+
+
+def test_the_flag_asked_for_is_the_last_to_go(made: Command, shell: Any) -> None:
+    cache = str(made.folder / "cache")
+    for option, value, flag, others in (
+        ("--diet", "vegan", "vegan", ("vegetarian", "NOVA")),
+        ("--diet", "vegetarian", "vegetarian", ("NOVA",)),
+        ("--max-nova", "2", "NOVA", ("vegetarian",)),
+    ):
+        heads = []
+        for columns in range(30, 100):
+            settings = {"FLAVOURBENCH_CACHE": cache, "COLUMNS": str(columns)}
+            out = shell("env", "feasible", ITEM, option, value, **settings).out
+            heads.append(out.splitlines()[0].split())
+        assert {"feasible", "reason", flag, *others} <= set(heads[-1])
+        partial = [head for head in heads if flag in head and not set(others) <= set(head)]
+        assert partial
+        assert [head for head in heads if flag not in head and set(others) & set(head)] == []
+
+
+def test_a_view_says_how_a_name_was_understood(made: Command) -> None:
+    typed = ITEM.upper()
+    lines = made("env", "neighbors", typed, CORE[1], "-k", "2").out.splitlines()
+    assert lines[0] == f"{typed} → {ITEM}"
+    at = lines.index(CORE[1])
+    assert lines[at - 1] == ""
+
+
+def test_a_diet_may_be_written_in_any_case(made: Command) -> None:
+    for text in ("Vegan", "VEGAN", " vegan "):
+        found = made.json("env", "pairings", CORE[0], "--diet", text)
+        assert found == made.json("env", "pairings", CORE[0], "--diet", "vegan")
+
+
+def test_feasible_needs_a_rule(made: Command) -> None:
+    made.refused("env", "feasible", ITEM, says=("--diet", "--max-nova"))
+
+
+def test_items_without_complements_are_told(made: Command) -> None:
+    (lone,) = [n for n in ENVIRONMENT.items if n not in CORE][:1]
+    answer = made.json("env", "pairings", lone, CORE[0], "--together", "-k", "3")[0]
+    assert answer["without_complements"] == [lone]
+    assert lone in made("env", "pairings", lone, CORE[0], "--together").out.splitlines()[1]
+    plain = made.json("env", "pairings", CORE[0], CORE[1], "--together")[0]
+    assert "without_complements" not in plain
+
+
+def test_only_a_pair_stands_among_pairs(made: Command) -> None:
+    """A mean of several similarities is no similarity of a pair."""
+    alone = made.json("env", "pairings", CORE[0])[0]["results"]
+    twice = made.json("env", "pairings", CORE[0], CORE[0].upper(), "--together")[0]["results"]
+    both = made.json("env", "pairings", CORE[0], CORE[1], "--together")[0]["results"]
+    assert alone == twice
+    for result in alone:
+        score = ENVIRONMENT.pairing_score(CORE[0], result["name"])
+        assert (result["similarity"], result["above"]) == (score.similarity, score.above)
+    assert [result for result in both if "above" in result] == []
 
 
 def test_asking_writes_nothing(made: Command) -> None:

@@ -71,7 +71,7 @@ def likeness(items: list[str], text: str) -> dict[str, float]:
             total += weight[word] * max(values.values())
             used |= {other for other, value in values.items() if value}
         value = total / sum(weight.values()) - 0.1 * (len(own) - len(used)) if used else 0
-        found[name] = max(value, with_slips("".join(typed), name.replace("_", "")))
+        found[name] = max(value, with_slips("".join(text.split()), name.replace("_", "")))
     return found
 
 

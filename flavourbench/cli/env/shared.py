@@ -50,7 +50,14 @@ Name = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a stored one of that name.")]
 Count = Annotated[int, typer.Option("-k", "--k", min=1, max=10_000, help="Results for each item.")]
-Diet = Annotated[str | None, typer.Option("--diet", help="vegan or vegetarian.")]
+Diet = Annotated[
+    str | None,
+    typer.Option(
+        "--diet",
+        help="vegan or vegetarian.",
+        callback=lambda text: text if text is None else text.strip().lower(),
+    ),
+]
 MaxNova = Annotated[
     int | None, typer.Option("--max-nova", help="Highest NOVA level, 1 to 4; unknown fails.")
 ]

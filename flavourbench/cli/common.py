@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flavourbench.cli.entry import STOPS
+
 if TYPE_CHECKING:
     from flavourbench.analysis.inference import Progress
     from flavourbench.analysis.matrix import ScoreMatrix
@@ -39,13 +41,13 @@ class _WithoutPandas:
 
 
 def load_arrow() -> None:
-    """Import Arrow so that no interrupt is lost.
+    """Import Arrow so that no signal to stop is lost.
 
     Amid its imports C code swallows one at times: it waits until they are done. And while
     Arrow reads a CSV file it handles signals in a thread of its own, which may come too
     late: they are left to Python.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*STOPS})
     try:
         import pyarrow as pa
         import pyarrow.compute

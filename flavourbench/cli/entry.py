@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from types import FrameType
 
 #: Signals that end the process once what was begun is undone, and how that is called. Python
@@ -25,14 +26,27 @@ class Stopped(BaseException):
         self.signal = signal.Signals(number)
 
 
+@contextlib.contextmanager
+def signals_wait() -> Iterator[None]:
+    """Signals that end the process wait for the end of the block: for imports.
+
+    Amid them C code swallows an exception at times, or makes another of it.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*STOPS})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def run() -> None:
     """Load and run ``fb``; a signal while loading exits like one later."""
     for number in _OTHERS:
         if signal.getsignal(number) is signal.SIG_DFL:  # else it is for the caller, as of nohup
             signal.signal(number, _stop)
     try:
-        from flavourbench.cli.main import run as loaded
-
+        with signals_wait():
+            from flavourbench.cli.main import run as loaded
         loaded()
     except KeyboardInterrupt:
         _leave(signal.SIGINT)

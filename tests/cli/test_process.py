@@ -300,13 +300,22 @@ def test_a_signal_amid_the_imports_of_arrow_comes_after_them(name):
 
 @pytest.mark.parametrize("name", STOPS)
 @pytest.mark.parametrize(
-    "module", ["flavourbench.cli.main", "typer", "typer.exceptions", "flavourbench.cli.env.app"]
+    "module",
+    ["flavourbench.cli.main", "typer", "typer.exceptions", "flavourbench.cli.env.app", "in C"],
 )
 def test_a_signal_while_the_command_line_is_loaded(name, module):
+    """Also where C code makes another error of what a signal raises."""
+    amid = (
+        "class Part:\n"
+        f"    def __set_name__(self, owner, key): os.kill(os.getpid(), signal.{name})\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'typer': type('Made', (), {'part': Part()})\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    sends = amid if module == "in C" else at_import(module, name)
     done = python(
-        at_import(module, name) + "sys.argv = ['fb', '--version']\n"
-        "from flavourbench.cli.entry import run\n"
-        "run()\n"
+        sends + "sys.argv = ['fb', '--version']\nfrom flavourbench.cli.entry import run\nrun()\n"
     )
     code, word = STOPS[name]
     assert (done.returncode, done.stdout, done.stderr) == (code, "", f"fb: {word}\n")

@@ -6,19 +6,44 @@ the machine or the number of threads; unlisted or altered files are found on rea
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from flavourbench.errors import CheckError, InputError, listed, os_reason, shown
+from flavourbench.errors import (
+    CheckError,
+    FlavourBenchError,
+    InputError,
+    listed,
+    os_reason,
+    shown,
+)
 from flavourbench.identity import Column, canonical_json, file_sha256, is_file, json_sha256
 
 MANIFEST = "manifest.json"
+#: A folder that is replaced while it is read is read again so many times.
+_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What was read of an artifact folder, as it was checked.
+
+    Attributes
+    ----------
+    manifest : the parsed manifest
+    files : file name → bytes, of the files asked for
+    """
+
+    manifest: dict[str, Any]
+    files: Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +106,14 @@ class Kind:
         (folder / self.seal).write_bytes(_seal(digest))
         return digest
 
-    def read(self, path: Path) -> dict[str, Any]:
-        """The manifest of a folder whose seal and files agree with their digests.
+    def read(self, path: Path, *names: str) -> Contents:
+        """Read a folder whose seal and files agree with their digests.
+
+        All is of one folder, even if another process replaces it meanwhile.
+
+        Parameters
+        ----------
+        names : files whose bytes are wanted; the others are only checked
 
         Raises
         ------
@@ -91,6 +122,16 @@ class Kind:
         CheckError
             A file is missing, altered or not listed.
         """
+        for _ in range(_TRIES):
+            with _watched(path) as replaced:
+                try:
+                    return self._read(path, names)
+                except FlavourBenchError:
+                    if not replaced():
+                        raise
+        raise InputError(f"{shown(path, 200)} is replaced again and again: read it later")
+
+    def _read(self, path: Path, names: tuple[str, ...]) -> Contents:
         where = shown(path, 200)
         if not os.path.lexists(path):
             raise InputError(f"{where}: no such file or directory")
@@ -101,23 +142,22 @@ class Kind:
             missing = [key for key in ("files", *self.keys) if key not in manifest]
             if missing:
                 raise CheckError(f"{where}: {MANIFEST} has no {listed(missing)}")
-            self._check_files(path, manifest["files"])
+            return Contents(manifest, self._checked(path, manifest["files"], names))
         except OSError as error:
             raise InputError(f"cannot read {os_reason(error, path)}") from error
         except (LookupError, TypeError, AttributeError) as error:
             raise CheckError(f"{where}: {MANIFEST} does not list files and digests") from error
-        return manifest
 
     def _sealed(self, path: Path) -> dict[str, Any]:
         for name in (self.seal, MANIFEST):
             if not (path / name).is_file():
                 raise CheckError(f"{shown(path, 200)}: {name} is missing")
-        if (path / self.seal).read_bytes() != _seal(file_sha256(path / MANIFEST)):
+        data = (path / MANIFEST).read_bytes()
+        if (path / self.seal).read_bytes() != _seal(hashlib.sha256(data).hexdigest()):
             raise CheckError(
                 f"{shown(path, 200)}: {MANIFEST} does not have the digest in {self.seal}"
             )
         try:
-            data = (path / MANIFEST).read_bytes()
             manifest: dict[str, Any] = json.loads(data, parse_constant=_refused)
             found = manifest["format"]
         except (ValueError, LookupError, TypeError, RecursionError):
@@ -128,17 +168,52 @@ class Kind:
             )
         return manifest
 
-    def _check_files(self, path: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
+    def _checked(
+        self, path: Path, files: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]
+    ) -> dict[str, bytes]:
+        """Bytes of the files ``names``; every file is read once, and has its digest."""
         where = shown(path, 200)
+        unlisted = [name for name in names if name not in files]
+        if unlisted:
+            raise CheckError(f"{where}: {MANIFEST} does not list {listed(unlisted)}")
+        found = {}
         for name, entry in files.items():
-            if not (path / name).is_file():
+            file = path / name
+            if not file.is_file():
                 raise CheckError(f"{where}: {shown(name)} is missing")
             digests = entry["content_sha256"], entry["file_sha256"]
-            if file_sha256(path / name) != digests[1]:
+            if name in names:
+                found[name] = file.read_bytes()
+                digest = hashlib.sha256(found[name]).hexdigest()
+            else:  # it may be larger than the memory
+                digest = file_sha256(file)
+            if digest != digests[1]:
                 raise CheckError(f"{where}: {shown(name)} is not the file that was written")
         extra = sorted({entry.name for entry in path.iterdir()} - {*files, MANIFEST, self.seal})
         if extra:
             raise CheckError(f"{where}: {shown(extra[0])} is not listed in {MANIFEST}")
+        return found
+
+
+@contextlib.contextmanager
+def _watched(path: Path) -> Iterator[Callable[[], bool]]:
+    """Tells within the block whether another folder stands at ``path`` than at its start."""
+    try:
+        held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except (OSError, ValueError):  # reading it will say why
+        yield lambda: False
+        return
+
+    def replaced() -> bool:
+        try:
+            return not os.path.samestat(os.fstat(held), os.stat(path))  # noqa: PTH116
+        except OSError:  # it is gone, which the next try will say
+            return True
+
+    try:  # while it is open, no other folder gets its inode number
+        yield replaced
+    finally:
+        os.close(held)
 
 
 def _refused(constant: str) -> None:
@@ -185,9 +260,9 @@ def write_parquet(path: Path, columns: Mapping[str, Column]) -> None:
         )
 
 
-def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
+def read_parquet(data: bytes, columns: list[str] | None = None) -> Any:
     """A Parquet file, or some of its columns, as an Arrow table."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    return pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(columns)
+    return pq.ParquetFile(pa.BufferReader(data)).read(columns)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +26,11 @@ from numpy.typing import NDArray
 from flavourbench.errors import InputError, os_reason, shown
 
 _TABLE_RECIPE = "flavourbench-table/1"
+#: Names of work folders: this and what :func:`tempfile.mkdtemp` adds to it.
+_WORK = ".flavourbench-"
+_WORK_NAME = re.compile(re.escape(_WORK) + r"[a-z0-9_]{8}")
+#: What stands in a text for bytes that are none.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 #: Kinds of renames.
 _NO_REPLACE, _SWAP = "no replace", "swap"
 #: A column: numbers (masked where null) or strings.
@@ -36,14 +43,30 @@ def canonical_json(value: Any) -> bytes:
     Raises
     ------
     InputError
-        A number that JSON cannot hold (NaN, an infinity, an integer beyond 2**53).
+        A number that JSON cannot hold (NaN, an infinity, an integer beyond 2**53), or a text
+        that UTF-8 cannot (as of a file whose name is not in the encoding of names).
     """
     import rfc8785
 
     try:
         return rfc8785.dumps(value)
-    except rfc8785.CanonicalizationError as error:
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        odd = next(filter(_SURROGATE.search, _texts(value)), None)
+        if odd is not None:
+            raise InputError(f"'{shown(odd)}' is no Unicode text: use another name") from error
         raise InputError(f"cannot be written as canonical JSON: {error}") from error
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for entry in (*value, *value.values()):
+            yield from _texts(entry)
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from _texts(entry)
 
 
 def json_sha256(value: Any) -> str:
@@ -122,12 +145,30 @@ def check_place(
     if os.path.lexists(path):
         if not force or kept is None:
             raise InputError(f"{shown(path, 200)} exists: choose another or pass --force")
-        if Path.cwd().is_relative_to(os.path.realpath(path)):
+        if _holds_current(path):
             raise InputError(f"{shown(path, 200)} holds the current folder: choose another")
         reason = kept(path)
         if reason is not None:
             raise InputError(f"{shown(path, 200)} is not replaced, {reason}: choose another")
-    check_parent(path.absolute().parent)
+    check_parent(_absolute(path).parent)
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.absolute()
+    except OSError as error:
+        raise InputError(
+            f"{shown(path, 200)} is relative, and the current folder is gone: change to another"
+        ) from error
+
+
+def _holds_current(path: Path) -> bool:
+    """Whether the current folder is ``path`` or below; it is not once it was deleted."""
+    full = _absolute(path)
+    try:
+        return Path.cwd().is_relative_to(os.path.realpath(full))
+    except OSError:
+        return False
 
 
 def check_parent(folder: Path) -> None:
@@ -138,7 +179,7 @@ def check_parent(folder: Path) -> None:
     InputError
         It is no folder, or not writable.
     """
-    path = folder.absolute()
+    path = _absolute(folder)
     above = next(place for place in (path, *path.parents) if os.path.lexists(place))
     if not above.is_dir():
         reason = "is no folder"
@@ -195,23 +236,95 @@ def named_folder(parent: Path, fill: Callable[[Path], str]) -> tuple[Path, bool]
 
 @contextlib.contextmanager
 def _work_folder(parent: Path, target: Path) -> Iterator[Path]:
-    """A temporary folder in ``parent``; what was not moved away is gone at the end."""
+    """A temporary folder in ``parent``; what was not moved away is gone at the end.
+
+    So is what processes that were killed left there.
+    """
     # Folders above that this call has to make: they go again if nothing arrives in them.
     made = [folder for folder in (parent, *parent.parents) if not os.path.lexists(folder)]
-    work = None
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".fb-", dir=parent))
-        work.chmod(0o777 & ~_umask())
-        yield work
+        with _claimed_folder(parent) as work:
+            work.chmod(0o777 & ~_umask())
+            yield work
     except OSError as error:
         raise InputError(f"cannot write {os_reason(error, target)}") from error
     finally:
-        if work is not None:
-            shutil.rmtree(work, ignore_errors=True)
         for folder in made:
             with contextlib.suppress(OSError):
                 folder.rmdir()
+
+
+@contextlib.contextmanager
+def _claimed_folder(parent: Path) -> Iterator[Path]:
+    """A new folder whose lock tells others that its owner lives."""
+    while True:
+        work = Path(tempfile.mkdtemp(prefix=_WORK, dir=parent))
+        try:
+            with _locked(work) as locked:
+                if locked is False:  # another process came first and is sweeping it away
+                    continue
+                if locked:
+                    _sweep(parent)
+                yield work
+                return
+        finally:
+            _remove(work)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[bool | None]:
+    """Lock a folder for the block, or until this process ends.
+
+    Yields whether that worked; None where the file system has no locks. The lock stays
+    with the folder when it is renamed.
+    """
+    try:
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        yield _lock(held, folder)
+    finally:
+        os.close(held)
+
+
+def _lock(held: int, folder: Path) -> bool | None:
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    try:  # it may have been removed, or moved, since it was opened
+        return os.path.samestat(os.fstat(held), os.lstat(folder))
+    except FileNotFoundError:
+        return False
+
+
+def _sweep(parent: Path) -> None:
+    """Remove work folders whose owners are dead, as after a kill."""
+    with contextlib.suppress(OSError):
+        for path in parent.iterdir():
+            if not _WORK_NAME.fullmatch(path.name):
+                continue
+            if path.is_symlink():  # replaced already, and not yet removed
+                _remove(path)
+                continue
+            with contextlib.suppress(OSError), _locked(path) as free:
+                if free:
+                    _remove(path)
+
+
+def _remove(path: Path) -> None:
+    """Remove a link, or a folder of files even if it is read-only; what cannot go stays."""
+    with contextlib.suppress(OSError):
+        if path.is_symlink():
+            path.unlink()
+        else:
+            path.chmod(0o700)
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _move_into_place(work: Path, path: Path, force: bool) -> None:
@@ -229,7 +342,7 @@ def _move_into_place(work: Path, path: Path, force: bool) -> None:
         raise InputError(f"{shown(path, 200)} exists: choose another or pass --force")
     if not _exchange(work, path):
         # No exchange here: two renames, with the old folder put back if the second fails.
-        old = work.with_name(f"{work.name}.old")
+        old = work.with_name(f"{work.name}.old")  # a name that is never swept
         path.rename(old)
         try:
             work.rename(path)

@@ -34,6 +34,7 @@ RELEASE = Kind(
     "RELEASE.sha256",
     ("label", "models", "design", "plan", "rounding", "warnings"),
 )
+_BOARD, _TASKS, _SCORES = "leaderboard.json", "tasks.parquet", "scores.parquet"
 
 
 def is_release(path: Path) -> bool:
@@ -96,7 +97,7 @@ def write_named_release(inference: Inference, parent: Path, stem: str) -> Path:
     """
     path, new = named_folder(parent, lambda folder: f"{stem}-{_fill(inference, folder)[:12]}")
     if not new:
-        read_manifest(path)
+        RELEASE.read(path)
         with contextlib.suppress(OSError):
             os.utime(path / RELEASE.seal)  # it is the newest result again
     return path
@@ -106,8 +107,8 @@ def _fill(inference: Inference, folder: Path) -> str:
     import pyarrow as pa
 
     board = leaderboard_object(inference)
-    (folder / "leaderboard.json").write_bytes(canonical_json(board))
-    contents = {"leaderboard.json": json_sha256(board)}
+    (folder / _BOARD).write_bytes(canonical_json(board))
+    contents = {_BOARD: json_sha256(board)}
     for name, columns in _tables(inference).items():
         write_parquet(folder / name, columns)
         contents[name] = table_sha256(columns)
@@ -137,12 +138,12 @@ def _tables(inference: Inference) -> dict[str, dict[str, Column]]:
     right = [models[j] for j in pairs.right]
     counts: dict[str, Column] = {"left": left, "right": right, "exceedances": pairs.exceedances}
     tables: dict[str, dict[str, Column]] = {
-        "scores.parquet": {
+        _SCORES: {
             "model": [model for model in models for _ in range(design.tasks)],
             "task": list(matrix.tasks) * len(models),
             "score": (matrix.scores.values / matrix.unit).ravel(),
         },
-        "tasks.parquet": {
+        _TASKS: {
             "task": list(matrix.tasks),
             "stratum": [matrix.strata[s].id for s in design.stratum],
             "anchor": [matrix.clusters[c] for c in design.cluster],
@@ -161,7 +162,7 @@ def _tables(inference: Inference) -> dict[str, dict[str, Column]]:
         },
     }
     if matrix.chance is not None:
-        tables["tasks.parquet"]["chance_56ths"] = matrix.chance
+        tables[_TASKS]["chance_56ths"] = matrix.chance
     if inference.chance is not None:
         tables["chance.parquet"] = {
             "model": list(models),
@@ -172,8 +173,8 @@ def _tables(inference: Inference) -> dict[str, dict[str, Column]]:
     return tables
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a release whose seal and files agree with their digests.
+def read_leaderboard(path: Path) -> dict[str, Any]:
+    """All results of a release but draws and pairs.
 
     Raises
     ------
@@ -182,21 +183,23 @@ def read_manifest(path: Path) -> dict[str, Any]:
     CheckError
         A file is missing, altered or not listed.
     """
-    return RELEASE.read(path)
-
-
-def read_leaderboard(path: Path) -> dict[str, Any]:
-    """All results of a release but draws and pairs (see :func:`read_manifest`)."""
-    read_manifest(path)
-    board: dict[str, Any] = json.loads((path / "leaderboard.json").read_bytes())
+    contents = RELEASE.read(path, _BOARD)
+    board: dict[str, Any] = json.loads(contents.files[_BOARD])
     return board
 
 
 def read_matrix(path: Path) -> ScoreMatrix:
-    """The score matrix of a release, equal to the one it was made from."""
-    manifest = read_manifest(path)
-    tasks = read_parquet(path / "tasks.parquet").to_pydict()
-    scores = read_parquet(path / "scores.parquet", ["score"])["score"].to_numpy()
+    """The score matrix of a release, equal to the one it was made from.
+
+    Raises
+    ------
+    InputError, CheckError
+        See :func:`read_leaderboard`.
+    """
+    contents = RELEASE.read(path, _TASKS, _SCORES)
+    manifest = contents.manifest
+    tasks = read_parquet(contents.files[_TASKS]).to_pydict()
+    scores = read_parquet(contents.files[_SCORES], ["score"])["score"].to_numpy()
     models = [model["id"] for model in manifest["models"]]
     strata = {
         entry["id"]: Stratum(entry["id"], entry["panel"], entry["family"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from flavourbench.cli.entry import signals_wait
 
 if TYPE_CHECKING:
     from flavourbench.analysis.inference import Progress
@@ -39,14 +40,12 @@ class _WithoutPandas:
 
 
 def load_arrow() -> None:
-    """Import Arrow so that no interrupt is lost.
+    """Import Arrow so that no signal to stop is lost.
 
-    Amid its imports C code swallows one at times: it waits until they are done. And while
-    Arrow reads a CSV file it handles signals in a thread of its own, which may come too
+    While Arrow reads a CSV file it handles them in a thread of its own, which may come too
     late: they are left to Python.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with signals_wait():
         import pyarrow as pa
         import pyarrow.compute
         import pyarrow.csv
@@ -59,8 +58,6 @@ def load_arrow() -> None:
             pa.array([0])  # the first conversion
         finally:
             sys.meta_path.remove(finder)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def parse_columns(pairs: list[str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from typing import Annotated, TextIO
 
@@ -11,10 +12,13 @@ import typer
 
 from flavourbench import __version__
 from flavourbench.cli import infer, leaderboard
+from flavourbench.cli.entry import STOPS, Stopped
 from flavourbench.cli.env.app import app as env_app
 from flavourbench.errors import FlavourBenchError, os_reason, shown
 
-INTERRUPTED = 130
+#: Exit codes of a shell for what a signal ended.
+_STOPPED = {128 + number: word for number, word in STOPS.items()}
+INTERRUPTED = 128 + signal.SIGINT
 
 app = typer.Typer(
     name="fb",
@@ -22,7 +26,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 a check failed, 2 bad input or usage, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 a check failed, 2 bad input or usage, 130 interrupted, 143"
+    " terminated.",
 )
 app.command("infer", epilog=infer.EXAMPLES)(infer.command)
 app.command("leaderboard", epilog=leaderboard.EXAMPLES)(leaderboard.command)
@@ -52,9 +57,9 @@ def run() -> None:
         if getattr(sys, name) is None:  # closed by the caller: what goes there is not wanted
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
     code = main(sys.argv[1:])
-    if code == INTERRUPTED:
+    if code in _STOPPED:
         # What was begun is undone by now. Threads may still be at work, though, and an
-        # ordinary exit would wait for them, for ever where the interrupt met their start.
+        # ordinary exit would wait for them, for ever where the signal met their start.
         os._exit(code)
     sys.exit(code)
 
@@ -72,9 +77,14 @@ def main(arguments: list[str]) -> int:
         return _say(_usage_message(error), 2)
     except (KeyboardInterrupt, Abort):
         code = INTERRUPTED
+    except Stopped as stopped:
+        code = 128 + stopped.signal
     except BrokenPipeError:
         return _reader_gone()
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and error.filename is None:
+            # Only what asks for the current folder fails in this way.
+            return _say("the current folder is gone: change to another", 2)
         _drop(sys.stdout)
         return _say(f"cannot use {os_reason(error, error.filename or 'standard output')}", 2)
     except MemoryError as error:
@@ -85,8 +95,8 @@ def main(arguments: list[str]) -> int:
         if not isinstance(error.__context__, BrokenPipeError):
             raise
         return _reader_gone()
-    if code == INTERRUPTED:  # Typer returns it for an interrupt inside a command
-        return _say("interrupted", INTERRUPTED)
+    if code in _STOPPED:  # Typer returns that of an interrupt inside a command
+        return _say(_STOPPED[code], code)
     return code if isinstance(code, int) else 0
 
 

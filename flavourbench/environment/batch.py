@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,10 +211,11 @@ def morph(
     Raises
     ------
     InputError
-        An angle out of range, or an item that lies on the direction.
+        An angle that is no number or out of range, or an item that lies on the direction.
     """
-    if not 0 <= angle <= 180:
-        raise InputError(f"angle {shown(angle)}: use 0 to 180 degrees")
+    number = isinstance(angle, Real) and not isinstance(angle, bool)
+    if not (number and 0 <= angle <= 180):
+        raise InputError(f"angle {shown(repr(angle))}: use a number of degrees, 0 to 180")
     target = np.multiply(direction, UNIT, dtype=np.float64)
     toward = space.rows @ target
     squares = (space.rows * space.rows).sum(axis=1)

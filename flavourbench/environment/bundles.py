@@ -14,7 +14,7 @@ import json
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -27,11 +27,13 @@ from flavourbench.environment.environment import Environment
 from flavourbench.environment.space import Tags, check_names, unit_rows
 from flavourbench.environment.tagfile import (
     TAGS_FILE,
+    BundleFile,
+    TagTable,
+    lines_of,
     named,
-    read_bytes,
-    read_csv,
+    read_file,
     read_tags,
-    read_text,
+    text_of,
 )
 from flavourbench.errors import InputError, listed, shown
 from flavourbench.identity import is_file, is_folder
@@ -53,10 +55,9 @@ class _Source:
     layout: str
     names: Sequence[str]
     vectors: Vectors
-    vector_file: Path
-    tags: Mapping[str, Tags]
-    tag_file: Path
-    files: Sequence[Path]
+    vector_file: BundleFile
+    tags: TagTable
+    files: Sequence[BundleFile]
 
 
 def read_bundle(folder: Path, tags: Path | None = None, name: str = "unnamed") -> Environment:
@@ -106,18 +107,20 @@ def _tag_file(folder: Path, tags: Path | None) -> Path:
 def _environment(source: _Source, name: str) -> Environment:
     order = sorted(range(len(source.names)), key=source.names.__getitem__)
     items = tuple(source.names[at] for at in order)
-    with named(source.tag_file):
-        _check_joined(items, source.tags)
-    with named(source.vector_file):
+    tags = source.tags.tags
+    with named(source.tags.file.path):
+        _check_joined(items, tags)
+    with named(source.vector_file.path):
         units = unit_rows(source.vectors[order], items)
-    files = {}
-    for path in sorted((source.vector_file, source.tag_file, *source.files)):
-        data = read_bytes(path)
-        files[path.name] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+    read = (source.vector_file, source.tags.file, *source.files)
+    files = {
+        file.path.name: {"sha256": hashlib.sha256(file.data).hexdigest(), "bytes": len(file.data)}
+        for file in sorted(read, key=lambda file: file.path)
+    }
     return Environment(
         items,
         units,
-        tuple(source.tags[item] for item in items),
+        tuple(tags[item] for item in items),
         name,
         {"layout": source.layout, "files": files},
     )
@@ -143,21 +146,23 @@ def _check_joined(items: Sequence[str], tags: Mapping[str, Tags]) -> None:
 
 
 def _snapshot(folder: Path, tag_file: Path) -> _Source:
+    files = [read_file(folder / VOCABULARY)]
+    rows = _json_object(files[0])
     with named(folder / VOCABULARY):
-        names = _vocabulary(_json_object(folder / VOCABULARY))
-    vector_file = folder / VECTORS
+        names = _vocabulary(rows)
+    vector_file = read_file(folder / VECTORS)
     vectors = _tensor(vector_file, len(names))
-    files = [folder / VOCABULARY]
-    if is_file(folder / NUMBERING):
-        files.append(folder / NUMBERING)
-        with named(files[-1]):
-            _check_numbering(_json_object(files[-1]), names)
-    if is_file(folder / CONFIG):
-        files.append(folder / CONFIG)
-        with named(files[-1]):
-            _check_config(_json_object(files[-1]), vectors.shape)
-    tags = read_tags(tag_file).tags
-    return _Source("model snapshot", names, vectors, vector_file, tags, tag_file, files)
+    checks: dict[str, Callable[[dict[str, Any]], None]] = {
+        NUMBERING: lambda found: _check_numbering(found, names),
+        CONFIG: lambda found: _check_config(found, vectors.shape),
+    }
+    for name, check in checks.items():
+        if is_file(folder / name):
+            files.append(read_file(folder / name))
+            found = _json_object(files[-1])
+            with named(folder / name):
+                check(found)
+    return _Source("model snapshot", names, vectors, vector_file, read_tags(tag_file), files)
 
 
 def _vocabulary(rows: Mapping[str, Any]) -> list[str]:
@@ -194,13 +199,13 @@ def _check_config(config: Mapping[str, Any], shape: tuple[int, ...]) -> None:
             raise InputError(f"{key} is {shown(config[key])}, but {VECTORS} has {value}")
 
 
-def _tensor(path: Path, count: int) -> Vectors:
+def _tensor(file: BundleFile, count: int) -> Vectors:
     """The float32 tensor [count, d] of a safetensors file."""
     import safetensors
 
-    data = read_bytes(path)
+    path = file.path
     try:
-        tensors = dict(safetensors.deserialize(data))  # type: ignore[no-untyped-call]
+        tensors = dict(safetensors.deserialize(file.data))  # type: ignore[no-untyped-call]
     except (safetensors.SafetensorError, ValueError) as error:
         reason = shown(str(error), 120)
         raise InputError(f"{shown(path, 200)} is no intact safetensors file: {reason}") from error
@@ -225,7 +230,7 @@ def _check_shape(path: Path, shape: tuple[int, ...], count: int) -> None:
         )
 
 
-def _json_object(path: Path) -> dict[str, Any]:
+def _json_object(file: BundleFile) -> dict[str, Any]:
     """A JSON object none of whose keys occurs twice."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -235,14 +240,16 @@ def _json_object(path: Path) -> dict[str, Any]:
             raise InputError(f"{listed([k for k, n in counts.items() if n > 1])} occurs twice")
         return found
 
-    try:
-        value = json.loads(read_text(path), object_pairs_hook=unique)
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"it is no JSON: {shown(error, 120)}") from error
-    if not isinstance(value, dict):
-        raise InputError("it holds no JSON object")
+    text = text_of(file)
+    with named(file.path):
+        try:
+            value = json.loads(text, object_pairs_hook=unique)
+        except InputError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"it is no JSON: {shown(error, 120)}") from error
+        if not isinstance(value, dict):
+            raise InputError("it holds no JSON object")
     return value
 
 
@@ -253,26 +260,29 @@ def _server(folder: Path, tag_file: Path) -> _Source:
     table = read_tags(tag_file)
     if "" in table.names_by_node:
         raise InputError(f"{shown(tag_file, 200)} needs a node_id on every line, as vectors have")
-    path = folder / SERVER_VECTORS
-    nodes, vectors = _csv_vectors(path)
+    vector_file = read_file(folder / SERVER_VECTORS)
+    nodes, vectors = _csv_vectors(vector_file)
     absent = [node for node in nodes if node not in table.names_by_node]
     if absent:
-        raise InputError(f"{shown(path, 200)}: node_id {listed(absent)} is not in {tag_file.name}")
+        raise InputError(
+            f"{shown(vector_file.path, 200)}: node_id {listed(absent)} is not in {tag_file.name}"
+        )
     files = []
     if is_file(folder / SERVER_DIRECTIONS):
-        files.append(folder / SERVER_DIRECTIONS)
-        with named(files[-1]):
-            _check_directions(read_bytes(files[-1]), vectors.shape[1])
+        files.append(read_file(folder / SERVER_DIRECTIONS))
+        with named(files[0].path):
+            _check_directions(files[0].data, vectors.shape[1])
     names = [table.names_by_node[node] for node in nodes]
-    return _Source("server data folder", names, vectors, path, table.tags, tag_file, files)
+    return _Source("server data folder", names, vectors, vector_file, table, files)
 
 
-def _csv_vectors(path: Path) -> tuple[list[str], Vectors]:
+def _csv_vectors(file: BundleFile) -> tuple[list[str], Vectors]:
     """``node_id`` of each line, and the float32 vectors [n, d]."""
+    path = file.path
     nodes: dict[str, int] = {}
     rows: list[list[float | None]] = []
     columns: list[str] = []
-    for line, row in read_csv(path):
+    for line, row in lines_of(file):
         if not rows:
             columns = [f"dim_{at}" for at in range(len(row) - 1)]
             if set(row) != {"node_id", *columns} or not columns:

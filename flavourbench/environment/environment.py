@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -218,7 +219,15 @@ class Environment(ItemSpace):
         return MappingProxyType(dict(found))
 
     def share_below(self, similarity: float) -> float:
-        """Share of all pairs of items that are less similar."""
+        """Share of all pairs of items that are less similar.
+
+        Raises
+        ------
+        InputError
+            There is one item only, and so no pair.
+        """
+        if len(self) < 2:
+            raise InputError(f"{self.name} has one item and no pairs to compare with: use another")
         return float(np.searchsorted(self._pairs, similarity, "left") / len(self._pairs))
 
     @cached_property
@@ -297,8 +306,9 @@ def check_demands(diet: str | None, max_nova: int | None) -> None:
     """
     if diet is not None and diet not in DIETS:
         raise InputError(f"diet {shown(diet)}: use {' or '.join(DIETS)}")
-    if max_nova is not None and (max_nova is True or max_nova not in NOVA_LEVELS):
-        raise InputError(f"NOVA cap {shown(max_nova)}: use 1, 2, 3 or 4")
+    whole = isinstance(max_nova, Integral) and not isinstance(max_nova, bool)
+    if max_nova is not None and not (whole and max_nova in NOVA_LEVELS):
+        raise InputError(f"NOVA cap {shown(repr(max_nova))}: use the number 1, 2, 3 or 4")
 
 
 def _plain(text: str) -> str:

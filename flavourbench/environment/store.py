@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flavourbench import __version__
-from flavourbench.artifact import Kind, read_parquet, write_parquet
+from flavourbench.artifact import Contents, Kind, read_parquet, write_parquet
 from flavourbench.environment.environment import Environment
 from flavourbench.environment.space import Tags
 from flavourbench.errors import CheckError, FlavourBenchError, InputError, listed, shown
@@ -121,35 +121,37 @@ def read_environment(path: Path) -> Environment:
 
 def _read(path: Path) -> tuple[Environment, dict[str, Any]]:
     """An environment and its manifest."""
-    manifest = _manifest(path)
+    contents = _contents(path, ITEMS)
+    manifest = contents.manifest
     try:
-        return _from_parquet(path / ITEMS, manifest), manifest
+        return _from_parquet(contents.files[ITEMS], manifest), manifest
     except (InputError, ValueError, LookupError, TypeError, OSError) as error:
         # The seal is right, so another program wrote this.
         reason = shown(str(error).split("\n")[0], 200)
         raise CheckError(f"{shown(path, 200)} holds no environment: {reason}") from error
 
 
-def _manifest(path: Path) -> dict[str, Any]:
-    """The manifest, with values of the right kinds.
+def _contents(path: Path, *names: str) -> Contents:
+    """Files of an environment folder, and its manifest with values of the right kinds.
 
     Raises
     ------
     InputError, CheckError
         See :func:`read_environment`.
     """
-    manifest = ENVIRONMENT.read(path)
+    contents = ENVIRONMENT.read(path, *names)
+    manifest = contents.manifest
     for key, kind in _KINDS.items():
         if not isinstance(manifest[key], kind) or manifest[key] is True:
             raise CheckError(f"{shown(path, 200)}: {key} in the manifest is {shown(manifest[key])}")
     files = manifest["provenance"].get("files", {})
     if not isinstance(files, dict) or not all(isinstance(e, dict) for e in files.values()):
         raise CheckError(f"{shown(path, 200)}: files in the provenance are {shown(files)}")
-    return manifest
+    return contents
 
 
-def _from_parquet(path: Path, manifest: dict[str, Any]) -> Environment:
-    table = read_parquet(path)
+def _from_parquet(data: bytes, manifest: dict[str, Any]) -> Environment:
+    table = read_parquet(data)
     _check_columns(table)
     rows = table["row"].combine_chunks()
     lengths = np.unique(np.diff(rows.offsets.to_numpy()))
@@ -239,7 +241,7 @@ def summaries() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for path in stored():
         try:
-            manifest = _manifest(path)
+            manifest = _contents(path).manifest
             keys = ("identity", "items", "dimensions", "provenance")
             found.append({"name": path.name} | {key: manifest[key] for key in keys})
         except FlavourBenchError as error:

@@ -30,15 +30,24 @@ _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
+class BundleFile:
+    """A file of a bundle and its bytes, read once: they are what is parsed and digested."""
+
+    path: Path
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class TagTable:
-    """Tags by name, and the names by ``node_id`` where the file has that column."""
+    """Tags by name, the names by ``node_id`` where the file has that column, and the file."""
 
     tags: Mapping[str, Tags]
     names_by_node: Mapping[str, str]
+    file: BundleFile
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a file of a bundle.
+def read_file(path: Path) -> BundleFile:
+    """Read a file of a bundle.
 
     Raises
     ------
@@ -57,7 +66,7 @@ def read_bytes(path: Path) -> bytes:
             f"{shown(path, 200)} is larger than {LARGEST_FILE // 2**20} MiB, the limit for a"
             " file of a bundle"
         )
-    return data
+    return BundleFile(path, data)
 
 
 @contextlib.contextmanager
@@ -69,23 +78,25 @@ def named(path: Path) -> Iterator[None]:
         raise InputError(f"{shown(path, 200)}: {error}") from error
 
 
-def read_text(path: Path) -> str:
-    """The text of a file of a bundle, UTF-8 with or without a byte order mark."""
+def text_of(file: BundleFile) -> str:
+    """The text of a file, UTF-8 with or without a byte order mark."""
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return file.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{shown(path, 200)} is not UTF-8 text (byte {error.start})") from error
+        where = shown(file.path, 200)
+        raise InputError(f"{where} is not UTF-8 text (byte {error.start})") from error
 
 
-def read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and cells by column name, stripped; any line ending.
+def lines_of(file: BundleFile) -> Iterator[tuple[int, dict[str, str]]]:
+    """Of a CSV file, line number and cells by column name, stripped; any line ending.
 
     Raises
     ------
     InputError
         No CSV, a column twice, or a line with more or fewer cells than the head.
     """
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    path = file.path
+    reader = csv.reader(io.StringIO(text_of(file), newline=""), strict=True)
     head: list[str] | None = None
     try:
         for cells in reader:
@@ -122,7 +133,8 @@ def read_tags(path: Path) -> TagTable:
     tags: dict[str, Tags] = {}
     nodes: dict[str, str] = {}
     lines: dict[str, int] = {}
-    for line, row in read_csv(path):
+    file = read_file(path)
+    for line, row in lines_of(file):
         if not tags:
             missing = [name for name in _COLUMNS if name not in row]
             if missing:
@@ -144,7 +156,7 @@ def read_tags(path: Path) -> TagTable:
         lines[name] = line
     if not tags:
         raise InputError(f"{shown(path, 200)} has no rows")
-    return TagTable(tags, nodes)
+    return TagTable(tags, nodes, file)
 
 
 def _tags(row: Mapping[str, str]) -> Tags:

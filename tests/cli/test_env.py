@@ -104,6 +104,16 @@ def test_a_snapshot_without_tags_says_where_they_are_from(env: Command) -> None:
     assert env.json("env", "import", snapshot)["identity"] == ENVIRONMENT.identity
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes any bytes for a name")
+@pytest.mark.parametrize("odd", [b"tags\xff.csv", b"\xe9", b"a\xed\xa0\x80b"])
+def test_a_file_whose_name_is_no_text_is_refused(env: Command, odd: bytes) -> None:
+    snapshot = write_snapshot(BUNDLE, env.folder / "snapshot")
+    tags = write_tags(BUNDLE, env.folder / os.fsdecode(odd))
+    shown = ascii(tags.name)[1:-1]
+    given = ("env", "import", snapshot, "--tags", tags)
+    env.refused(*given, says=(shown, "no Unicode text"))
+
+
 def test_nothing_is_imported_from_a_wrong_bundle(env: Command) -> None:
     snapshot = write_snapshot(BUNDLE, env.folder / "snapshot")
     tags = write_tags(synthetic(seed=9, items=59, dimensions=8), env.folder / "tags.csv")

@@ -208,7 +208,7 @@ def test_refusals_of_places_come_before_the_work(fb, table, monkeypatch):
 
 
 def test_any_name_may_stand_among_the_releases(fb, table):
-    for name in ("new", "t", ".fb-x"):
+    for name in ("new", "t", ".flavourbench-x"):
         (fb.folder / "releases" / name).mkdir(parents=True)
     assert fb("infer", table, *SMALL).code == 0
     assert len(list((fb.folder / "releases").iterdir())) == 4

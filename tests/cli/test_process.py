@@ -213,9 +213,13 @@ def test_a_terminal(fb, script, release):
     assert 80 < rule.count("─") <= 97
 
 
-# --- interrupts ----------------------------------------------------------------------------
+# --- signals -------------------------------------------------------------------------------
+
+#: Exit code and line of what each signal ends.
+STOPS = {"SIGINT": (130, "interrupted"), "SIGTERM": (143, "terminated"), "SIGHUP": (129, "hung up")}
 
 
+@pytest.mark.parametrize("name", STOPS)
 @pytest.mark.parametrize(
     ("options", "out", "delay"),
     [
@@ -225,7 +229,7 @@ def test_a_terminal(fb, script, release):
         (("--draws", "10000000"), (), 0.0),
     ],
 )
-def test_an_interrupt_ends_with_130_and_leaves_nothing(fb, script, release, options, out, delay):
+def test_a_signal_ends_the_work_and_leaves_nothing(fb, script, release, options, out, delay, name):
     """The table comes through a named pipe: once it is read, the work has begun."""
     os.mkfifo(fb.folder / "pipe")
     before = {k: v for k, v in tree(fb.folder).items() if k != "pipe"}
@@ -239,13 +243,14 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(fb, script, release, opti
     try:
         process.wait(delay)
     except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(getattr(signal, name))
     try:
         shown, errors = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert (process.returncode, shown) == (130, b"")
-    assert lines_of(errors.decode()) == ["fb: interrupted"]
+    code, word = STOPS[name]
+    assert (process.returncode, shown) == (code, b"")
+    assert lines_of(errors.decode()) == [f"fb: {word}"]
     (fb.folder / "pipe").unlink()
     assert tree(fb.folder) == before
 
@@ -271,18 +276,127 @@ def test_an_interrupt_waits_for_no_thread():
     assert (done.returncode, done.stderr) == (130, "fb: interrupted\n")
 
 
-def test_an_interrupt_amid_the_imports_of_arrow_comes_after_them():
+def at_import(module, name):
+    """Code that sends a signal to its own process when a module is imported."""
+    return (
+        "class Sender:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == '{module}': os.kill(os.getpid(), signal.{name})\n"
+        "sys.meta_path.insert(0, Sender())\n"
+    )
+
+
+@pytest.mark.parametrize("name", STOPS)
+def test_a_signal_amid_the_imports_of_arrow_comes_after_them(name):
     """C code that is asked whether an attribute exists takes any exception for a no."""
     done = python(
-        "class Interrupter:\n"
-        "    def find_spec(self, name, path, target=None):\n"
-        "        if name == 'pyarrow.compute': os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Interrupter())\n"
+        at_import("pyarrow.compute", name) + f"signal.signal(signal.{name}, lambda *_: 1 / 0)\n"
         "from flavourbench.cli.common import load_arrow\n"
         "try: load_arrow()\n"
-        "except KeyboardInterrupt: print('pyarrow.parquet' in sys.modules)\n"
+        "except ZeroDivisionError: print('pyarrow.parquet' in sys.modules)\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+@pytest.mark.parametrize("name", STOPS)
+@pytest.mark.parametrize(
+    "module",
+    ["flavourbench.cli.main", "typer", "typer.exceptions", "flavourbench.cli.env.app", "in C"],
+)
+def test_a_signal_while_the_command_line_is_loaded(name, module):
+    """Also where C code makes another error of what a signal raises."""
+    amid = (
+        "class Part:\n"
+        f"    def __set_name__(self, owner, key): os.kill(os.getpid(), signal.{name})\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'typer': type('Made', (), {'part': Part()})\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    sends = amid if module == "in C" else at_import(module, name)
+    done = python(
+        sends + "sys.argv = ['fb', '--version']\nfrom flavourbench.cli.entry import run\nrun()\n"
+    )
+    code, word = STOPS[name]
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", f"fb: {word}\n")
+
+
+#: A command that is signalled, and once more while it clears up.
+TWICE = """
+from flavourbench.cli import entry, main
+def command(*arguments, **options):
+    try:
+        os.kill(os.getpid(), signal.{0})
+        os.kill(os.getpid(), signal.{1})
+    finally:
+        os.kill(os.getpid(), signal.{1})
+        print("cleared", file=sys.stderr)
+main.app = command
+entry.run()
+"""
+
+
+@pytest.mark.parametrize("first", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("second", ["SIGTERM", "SIGHUP"])
+def test_a_second_signal_does_not_stop_the_clearing_up(first, second):
+    done = python(TWICE.format(first, second))
+    code, word = STOPS[first]
+    assert (done.returncode, done.stderr) == (code, f"cleared\nfb: {word}\n")
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_that_the_caller_ignores_is_ignored(name):
+    """As with ``nohup``."""
+    done = python(
+        f"signal.signal(signal.{name}, signal.SIG_IGN)\n"
+        + at_import("typer", name)
+        + "sys.argv = ['fb', '--version']\n"
+        "from flavourbench.cli.entry import run\n"
+        "run()\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# --- the current folder --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("infer", "t.csv", *SMALL),
+        ("infer", *SMALL),
+        ("infer", "{0}/t.csv", *SMALL, "--out", "new"),
+        ("infer", "{0}/t.csv", *SMALL, "--out", "r", "--force"),
+        ("leaderboard",),
+        ("leaderboard", "r"),
+        ("env", "import", "snapshot"),
+        ("env", "info", "./made"),
+    ],
+)
+def test_a_current_folder_that_is_gone(fb, shell, release, arguments):
+    (fb.folder / "gone").mkdir()
+    before = tree(fb.folder)
+    run = shell(
+        *(argument.format(fb.folder) for argument in arguments),
+        before="os.chdir('gone'); os.rmdir('../gone')",
+        FLAVOURBENCH_CACHE=str(fb.folder / "cache"),
+    )
+    assert (run.code, run.out) == (2, "")
+    (line,) = run.err
+    assert "standard output" not in line
+    del before["gone"]
+    assert tree(fb.folder) == before
+
+
+def test_absolute_paths_from_a_current_folder_that_is_gone(fb, shell, release):
+    run = shell(
+        *("infer", fb.folder / "t.csv", *SMALL, "--out", release, "--force"),
+        before="os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')",
+    )
+    assert (run.code, run.err) == (0, [])
+
+
+# --- a terminal ----------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")

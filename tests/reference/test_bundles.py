@@ -72,6 +72,7 @@ def refused(folder: Path, *says: str, tags: Path | None = None) -> None:
     assert len(line) < 1000
     # The path of the folder holds the name of the case, which proves nothing.
     line = line.replace(str(folder), "FOLDER")
+    assert line.count("FOLDER") <= 1, f"{line!r} names the place twice"
     for part in says:
         assert part in line, f"{part!r} is not in {line!r}"
 
@@ -239,6 +240,30 @@ def test_control_characters_in_a_path_are_escaped(layout: str, tmp_path: Path) -
         (folder / file).write_bytes(b"")
         refused(folder, file, "two\\nlines")
         (folder / file).write_bytes(data)
+
+
+@each_layout
+def test_every_file_is_read_once(
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Digests in the provenance are of the bytes that were parsed, were the file to change."""
+    make, files = LAYOUTS[layout]
+    folder = make(tmp_path)
+    unchanged, opened, plain = read_bundle(folder), [], Path.open
+
+    def spoil(self: Path, *arguments: Any) -> io.BytesIO:
+        opened.append(self.name)
+        with plain(self, *arguments) as handle:
+            data = handle.read()
+        with plain(self, "w") as handle:
+            handle.write("another")
+        return io.BytesIO(data)
+
+    monkeypatch.setattr(Path, "open", spoil)
+    found = read_bundle(folder)
+    assert sorted(opened) == sorted(files)
+    assert found.identity == unchanged.identity
+    assert found.provenance == unchanged.provenance
 
 
 @each_layout

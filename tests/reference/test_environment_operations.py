@@ -580,20 +580,21 @@ def test_unknown_names_are_refused(environment: Environment, call: Call) -> None
 
 
 NO_NUMBERS: list[Any] = [0, -1, -(2**70), 2.5, True, None]
-NO_ANGLES = [math.nan, -1, -1e-9, 180.001, 181, math.inf, -math.inf]
-NO_CAPS = [0, 5, -1, 2.5, True]
+NO_ANGLES = [math.nan, -1, -1e-9, 180.001, 181, math.inf, -math.inf, np.float64("nan")]
+NO_ANGLES += ["30", "", None, True, False, np.True_, 30j, [30], np.array([30.0, 40.0])]
+NO_CAPS = [0, 5, -1, 2.5, 2.0, math.nan, True, np.True_, "2", "", [2], np.array([1, 2])]
 REFUSED: Calls = {
     **{f"neighbors {k}": (lambda e, a, b, k=k: e.neighbors(a, k), str(k)) for k in NO_NUMBERS},
     **{f"substitutes {k}": (lambda e, a, b, k=k: e.substitutes(a, k), str(k)) for k in NO_NUMBERS},
     **{f"pairings {k}": (lambda e, a, b, k=k: e.pairings([a], k), str(k)) for k in NO_NUMBERS},
     **{f"morph {k}": (lambda e, a, b, k=k: e.morph(a, b, 30, k), str(k)) for k in NO_NUMBERS},
-    **{f"angle {x}": (lambda e, a, b, x=x: e.morph(a, b, x), str(x)) for x in NO_ANGLES},
+    **{f"angle {x!r}": (lambda e, a, b, x=x: e.morph(a, b, x), repr(x)) for x in NO_ANGLES},
     **{
-        f"cap {cap}": (lambda e, a, b, cap=cap: e.feasible([a], None, cap), str(cap))
+        f"cap {cap!r}": (lambda e, a, b, cap=cap: e.feasible([a], None, cap), repr(cap))
         for cap in NO_CAPS
     },
     **{
-        f"pairings cap {cap}": (lambda e, a, b, cap=cap: e.pairings([a], 3, None, cap), str(cap))
+        f"pairings {cap!r}": (lambda e, a, b, cap=cap: e.pairings([a], 3, None, cap), repr(cap))
         for cap in NO_CAPS
     },
     **{
@@ -635,6 +636,23 @@ def test_values_out_of_range_are_refused(environment: Environment, call: Call, s
         call(environment, *core_items(environment)[:2])
     assert says in str(caught.value)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("number", [int, np.int8, np.int64, np.uint16])
+def test_numbers_of_any_type_are_taken(environment: Environment, number: Any) -> None:
+    item, other = core_items(environment)[:2]
+    caps = [environment.feasible([item], None, number(cap)) for cap in (1, 2, 3, 4)]
+    assert caps == [environment.feasible([item], None, cap) for cap in (1, 2, 3, 4)]
+    for kind in (number, float, np.float32, np.float64):
+        assert environment.morph(item, other, kind(30)) == environment.morph(item, other, 30.0)
+
+
+@pytest.mark.parametrize("similarity", [-1.0, 0.0, 1.0])
+def test_one_item_has_no_pairs_to_compare_with(similarity: float) -> None:
+    alone = synthetic(3, 1, 4).environment("alone")
+    assert alone.pair_percentiles == {}
+    with pytest.raises(InputError, match="alone has one item"):
+        alone.share_below(similarity)
 
 
 def test_no_item_is_turned_toward_itself(environment: Environment) -> None:

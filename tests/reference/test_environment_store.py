@@ -578,7 +578,7 @@ def test_several_stored(cache: Path) -> None:
 def test_what_else_lies_there_is_not_stored(cache: Path) -> None:
     """Work folders of a process that was killed, files, and folders of something else."""
     write_environment(TRUTH.environment(), cache / "made")
-    write_environment(TRUTH.environment(), cache / ".fb-left")
+    write_environment(TRUTH.environment(), cache / ".flavourbench-left")
     write_environment(TRUTH.environment(), cache / "Upper")
     (cache / "file").touch()
     (cache / "folder").mkdir()

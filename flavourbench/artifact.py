@@ -25,7 +25,8 @@ from flavourbench.errors import (
     os_reason,
     shown,
 )
-from flavourbench.identity import Column, canonical_json, file_sha256, is_file, json_sha256
+from flavourbench.folders import is_file
+from flavourbench.identity import Column, canonical_json, file_sha256, json_sha256
 
 MANIFEST = "manifest.json"
 #: A folder that is replaced while it is read is read again so many times.

@@ -23,15 +23,16 @@ import flavourbench
 #: What each part may import besides itself: everything further down the chain
 #: ``cli → report, training, analysis → collect → tasks → environment → fbcore``. Reports and
 #: training files are made of releases, so those two stand on analysis; it knows neither.
-BOTTOM = frozenset({"artifact", "identity", "errors", "data", ""})
+BOTTOM = frozenset({"artifact", "folders", "identity", "errors", "data", ""})
 CHAIN = ("fbcore", "environment", "tasks", "collect", "analysis")
 ALLOWED: dict[str, frozenset[str]] = {
     "fbcore": frozenset(),
     "errors": frozenset(),
     "identity": frozenset({"errors"}),
-    "artifact": frozenset({"errors", "identity"}),
+    "folders": frozenset({"errors"}),
+    "artifact": frozenset({"errors", "folders", "identity"}),
     "": frozenset(),  # flavourbench/__init__.py
-    "data": frozenset({"errors", "identity"}),
+    "data": frozenset({"errors", "folders", "identity"}),
     **{part: BOTTOM | set(CHAIN[:at]) for at, part in enumerate(CHAIN) if part != "fbcore"},
     "report": BOTTOM | set(CHAIN),
     "training": BOTTOM | set(CHAIN),

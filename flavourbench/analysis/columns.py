@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flavourbench.errors import InputError, os_reason, shown
-from flavourbench.identity import is_folder
+from flavourbench.folders import is_folder
 
 #: Text that stands for a missing number.
 _MISSING = ("", "NA", "null")

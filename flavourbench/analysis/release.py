@@ -18,15 +18,8 @@ from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
 from flavourbench.analysis.result import leaderboard_object
 from flavourbench.artifact import Kind, read_parquet, write_parquet
 from flavourbench.errors import InputError
-from flavourbench.identity import (
-    Column,
-    canonical_json,
-    check_place,
-    json_sha256,
-    named_folder,
-    new_folder,
-    table_sha256,
-)
+from flavourbench.folders import check_place, named_folder, new_folder
+from flavourbench.identity import Column, canonical_json, json_sha256, table_sha256
 
 RELEASE = Kind(
     "release",

@@ -118,7 +118,7 @@ def command(
 def _check_output(out: Path | None, force: bool) -> None:
     """Say before computing what would be said after it."""
     from flavourbench.analysis.release import check_target
-    from flavourbench.identity import check_parent
+    from flavourbench.folders import check_parent
 
     if out is not None:
         check_target(out, force=force)

@@ -36,7 +36,7 @@ from flavourbench.environment.tagfile import (
     text_of,
 )
 from flavourbench.errors import InputError, listed, shown
-from flavourbench.identity import is_file, is_folder
+from flavourbench.folders import is_file, is_folder
 
 VECTORS, VOCABULARY, NUMBERING = "embeddings.safetensors", "vocab.json", "itos.json"
 CONFIG = "config.json"

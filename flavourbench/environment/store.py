@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from flavourbench import __version__
-from flavourbench.artifact import Contents, Kind, read_parquet, write_parquet
+from flavourbench.artifact import MANIFEST, Contents, Kind, read_parquet, write_parquet
 from flavourbench.environment.environment import Environment
 from flavourbench.environment.space import Tags
 from flavourbench.errors import CheckError, FlavourBenchError, InputError, listed, shown
-from flavourbench.identity import check_place, new_folder, table_sha256
+from flavourbench.folders import check_place, new_folder, remove_folder
+from flavourbench.identity import table_sha256
 
 #: What a manifest holds besides format and files.
 _KINDS = {"name": str, "identity": object, "items": int, "dimensions": int, "provenance": dict}
@@ -227,8 +228,32 @@ def find(text: str | None) -> Path:
         return store_folder() / text
     if ENVIRONMENT.at(Path(text)):
         return Path(text)
+    raise InputError(f"{_not_stored(text)}; or name an environment folder")
+
+
+def remove_environment(name: str) -> Path:
+    """Remove a stored environment, be it a damaged one; the folder that it was.
+
+    Raises
+    ------
+    InputError
+        None of that name is stored, or its folder holds something else too.
+    """
+    path = next((path for path in stored() if path.name == name), None)
+    if path is None:
+        raise InputError(_not_stored(name))
+    ours = {ITEMS, MANIFEST, ENVIRONMENT.seal}
+    other = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
+    if other:
+        raise InputError(f"{shown(path, 200)} is not removed, it holds {listed(other)} too")
+    remove_folder(path)
+    return path
+
+
+def _not_stored(text: str) -> str:
+    names = [path.name for path in stored()]
     known = f"stored are {listed(names)}" if names else "none is stored (see `fb env import`)"
-    raise InputError(f"no environment '{shown(text, 200)}': {known}; or name an environment folder")
+    return f"no environment '{shown(text, 200)}': {known}"
 
 
 def open_environment(text: str | None = None) -> Environment:
@@ -258,14 +283,18 @@ def verify(path: Path, source: Environment | None = None) -> list[dict[str, Any]
 
     Returns
     -------
-    One object a check: ``check``, ``passed``, ``detail``.
+    One object a check: ``check``, ``passed``, ``detail``. Only the first, ``files``, where
+    the folder is damaged.
 
     Raises
     ------
-    InputError, CheckError
-        The folder cannot be read at all (see :func:`read_environment`).
+    InputError
+        It is no environment of a known format, or cannot be read.
     """
-    environment, manifest = _read(path)
+    try:
+        environment, manifest = _read(path)
+    except CheckError as error:
+        return [{"check": "files", "passed": False, "detail": str(error)}]
     stated, size = manifest["identity"], [len(environment), environment.dimensions]
     content = table_sha256(environment.columns())
     checks = [

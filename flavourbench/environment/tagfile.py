@@ -13,7 +13,7 @@ from pathlib import Path
 from flavourbench.environment.space import Tags, check_names
 from flavourbench.environment.taxonomy import NOVA_LEVELS, REGION_TAGS
 from flavourbench.errors import InputError, listed, os_reason, shown
-from flavourbench.identity import is_file
+from flavourbench.folders import is_file
 
 TAGS_FILE = "ingredient_tags.csv"
 #: No file of a bundle is larger.

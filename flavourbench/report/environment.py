@@ -165,6 +165,15 @@ def print_stored(stored: Answer) -> None:
     show(draw, whole=True)
 
 
+def print_removed(name: str, path: str) -> None:
+    """Print what was removed, and from where."""
+
+    def draw(out: Console, screen: Screen) -> None:
+        out.print(Text(screen.text(f"Removed: {name} ({path})", 4096)), soft_wrap=True)
+
+    show(draw)
+
+
 def _print_head(out: Console, screen: Screen, described: Answer) -> None:
     size = f"{described['items']:,} items, {described['dimensions']} dimensions"
     out.print(Text(screen.text(f"{described['name']}: {size}"), style="bold"))

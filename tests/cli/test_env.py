@@ -149,7 +149,15 @@ def test_verify_finds_what_was_altered(made: Command) -> None:
     assert all(check["passed"] for check in report["checks"])
     data = (stored / "items.parquet").read_bytes()
     (stored / "items.parquet").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    made.refused("env", "verify", "made", says="items.parquet", code=1)
+    run = made("env", "verify", "made", "--json")
+    assert (run.code, run.json["passed"]) == (1, False)
+    (check,) = run.json["checks"]
+    assert (check["check"], check["passed"]) == ("files", False)
+    assert "items.parquet" in check["detail"]
+    assert "files" in run.err[0]
+    shown = made("env", "verify", "made")
+    assert (shown.code, len(shown.err)) == (1, 1)
+    assert "items.parquet" in shown.out
     made.refused("env", "neighbors", ITEM, says="items.parquet", code=1)
     assert "items.parquet" in made.json("env", "list")[0]["problem"]
     assert "items.parquet" in made("env", "list").out
@@ -223,8 +231,9 @@ def test_odd_values_in_a_sealed_manifest_are_found(
         seal.write_text(f"{digest}  manifest.json\n")
         for command in (["info", "odd"], ["verify", "odd"], ["neighbors", ITEM, "--env", "odd"]):
             run = made("env", *command)
-            assert (run.code in (1, 2), run.out, len(run.err)) == (True, "", 1), run
+            assert (run.code in (1, 2), len(run.err)) == (True, 1), run
             assert run.err[0].isprintable()
+            assert run.out == "" or (command[0] == "verify" and "FAILED files" in run.out)
         first, second = made.json("env", "list")
         assert first["identity"] == ENVIRONMENT.identity
         assert "problem" in second
@@ -263,6 +272,43 @@ def test_an_environment_of_one_item_can_be_asked(env: Command) -> None:
         assert env("env", command, item, *options).code == 0
         assert env.json("env", command, item, *options)[0]["query"] == item
     assert env("env", "info").code == 0
+
+
+# --- remove ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ["intact", "altered", "no manifest", "link", "read-only"])
+def test_a_stored_environment_is_removed(made: Command, state: str) -> None:
+    environments = made.folder / "cache" / "environments"
+    path = environments / "made"
+    if state == "altered":
+        (path / "manifest.json").write_bytes(b"{")
+    elif state == "no manifest":
+        (path / "manifest.json").unlink()
+    elif state == "link":
+        path.rename(made.folder / "kept")
+        path.symlink_to(made.folder / "kept")
+    elif state == "read-only":
+        path.chmod(0o555)
+    made.refused("env", "remove", "made", says="--yes")
+    assert path.exists()
+    found = made.json("env", "remove", "made", "--yes")
+    assert found == {"name": "made", "path": str(path)}
+    assert list(environments.iterdir()) == []
+    assert (made.folder / "kept" / "manifest.json").exists() == (state == "link")
+    made.refused("env", "remove", "made", "--yes", says=("made", "none is stored"))
+
+
+def test_only_environments_of_the_store_are_removed(made: Command) -> None:
+    path = made.folder / "cache" / "environments" / "made"
+    shutil.copytree(path, made.folder / "mine")
+    before = tree(made.folder / "mine")
+    for name in ("mine", "./mine", "../environments/made", ".", ""):
+        made.refused("env", "remove", name, "--yes", says="no environment")
+    assert tree(made.folder / "mine") == before
+    (path / "notes.txt").write_text("mine")
+    made.refused("env", "remove", "made", "--yes", says="notes.txt")
+    assert (path / "notes.txt").exists()
 
 
 # --- which environment -----------------------------------------------------------------------

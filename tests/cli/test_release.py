@@ -318,7 +318,7 @@ def test_what_fails_while_replacing_keeps_the_old_release(
             raise KeyboardInterrupt
         return rename(self, target)
 
-    monkeypatch.setattr("flavourbench.identity._exchange", interrupted)
+    monkeypatch.setattr("flavourbench.folders._exchange", interrupted)
     monkeypatch.setattr(type(release), "rename", fails)
     given = ("--seed", "5", "--out", "r", "--force")
     fb.refused("infer", table, *SMALL, *given, says="interrupted", code=130)

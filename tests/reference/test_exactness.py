@@ -15,7 +15,7 @@ from flavourbench.analysis.inference import infer
 from flavourbench.analysis.matrix import Stratum, build_matrix
 from flavourbench.analysis.plan import Plan
 from flavourbench.errors import InputError
-from flavourbench.identity import new_folder
+from flavourbench.folders import new_folder
 
 SMALL = Plan(400, 500, 7)
 

@@ -19,7 +19,7 @@ from flavourbench.analysis.release import read_leaderboard, read_matrix
 from flavourbench.artifact import Kind
 from flavourbench.environment import read_environment, store, write_environment
 from flavourbench.errors import CheckError, InputError
-from flavourbench.identity import new_folder
+from flavourbench.folders import new_folder
 
 KIND = Kind("thing", "thing/1", "THING.sha256", ("text",))
 Reader = Callable[[Path], Any]

@@ -15,27 +15,28 @@ from pathlib import Path
 import pytest
 from running import tree
 
-from flavourbench import identity
+from flavourbench import folders
 from flavourbench.errors import InputError
-from flavourbench.identity import canonical_json, check_place, named_folder, new_folder
+from flavourbench.folders import check_place, named_folder, new_folder
+from flavourbench.identity import canonical_json
 
 #: Writes a folder and is killed at the call of the function in its last argument.
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from flavourbench import identity
+from flavourbench import folders
 
 def kill(*_): os.kill(os.getpid(), signal.SIGKILL)
 def fill(folder):
     (folder / "file").write_text("new")
     if sys.argv[2] == "fill": kill()
     return "place"
-setattr(identity, sys.argv[2], kill)
+setattr(folders, sys.argv[2], kill)
 parent = Path(sys.argv[1])
 if sys.argv[3] == "named":
-    identity.named_folder(parent, fill)
+    folders.named_folder(parent, fill)
 else:
-    with identity.new_folder(parent / "place", force=True, kept=lambda _: None) as folder:
+    with folders.new_folder(parent / "place", force=True, kept=lambda _: None) as folder:
         fill(folder)
 """
 
@@ -98,7 +99,7 @@ def test_nothing_is_left_of_what_was_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not one_step:
-        monkeypatch.setattr(identity, "_rename", lambda *_: None)
+        monkeypatch.setattr(folders, "_rename", lambda *_: None)
     place = tmp_path / "parent" / "place"
     place.parent.mkdir()
     before(place)
@@ -158,7 +159,7 @@ def test_a_folder_that_was_moved_before_it_is_locked_is_not_swept(
         flock(held, how)
 
     monkeypatch.setattr(fcntl, "flock", moved)
-    identity._sweep(tmp_path)
+    folders._sweep(tmp_path)
     assert {*tree(tmp_path)} == {left.name, "place", "place/file"}
 
 

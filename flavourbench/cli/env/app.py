@@ -14,6 +14,7 @@ from flavourbench.cli.env import (
     pairings,
     pull,
     region,
+    remove,
     resolve,
     substitutes,
     verify,
@@ -37,6 +38,7 @@ for name, module in {
     "import": importing,
     "pull": pull,
     "verify": verify,
+    "remove": remove,
 }.items():
     app.command(name, epilog=module.EXAMPLES)(module.command)
 

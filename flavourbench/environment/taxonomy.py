@@ -38,6 +38,6 @@ DIETS = ("vegan", "vegetarian")
 NOVA_LEVELS = (1, 2, 3, 4)
 #: Said wherever diet or NOVA flags are shown.
 FLAGS_NOTE = (
-    "Diet and NOVA flags are the benchmark's own rules (they follow the category),"
-    " not dietary or allergen advice."
+    "Diet and NOVA flags are the benchmark's own rules, not dietary or allergen advice: they"
+    " follow the category, so that lard or fish sauce may pass as vegan."
 )

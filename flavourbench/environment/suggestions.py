@@ -7,7 +7,7 @@ synonyms, are most like it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from flavourbench.environment.words import FILLERS, Index, data_lines, singulars
@@ -19,8 +19,12 @@ _LEAST = 0.35
 _UNTYPED = 0.1
 #: What words of ``flavourbench/data/forms.txt`` count.
 _SAYS_LITTLE = 0.2
-#: Shorter words are no evidence in a part of a word, or with a slip.
-_PART, _SLIP = 3, 4
+#: Shorter words are no evidence in a part of a word.
+_PART = 3
+#: A slip is likely in so many letters: of an item's name, of a synonym. Few synonyms are slips.
+_SLIP, _SLIP_IN_SYNONYM = 3, 6
+#: What follows them tells more of the thing before: tuna in brine, salt to taste.
+_PREPOSITIONS = frozenset({"for", "from", "in", "on", "to", "with", "without"})
 #: Words of a text that are looked at: a name has no more.
 _WORDS = 12
 _ALPHANUMERIC = re.compile("[a-z0-9]+")
@@ -85,33 +89,44 @@ class Likeness:
         spellings |= {name: (name, False) for name in items}
         self._spellings = spellings
         self._words = {name: _telling(name.split("_")) for name in spellings}
+        #: Word → the spellings that have it.
         self._having: dict[str, list[str]] = {}
         for name, words in self._words.items():
             for word in words:
                 self._having.setdefault(word, []).append(name)
-        self._forms = {word: singulars(word) for word in self._having}
         self._equal: dict[str, set[str]] = {}
-        for word, forms in self._forms.items():
-            for form in forms:
+        for word in self._having:
+            for form in singulars(word):
                 self._equal.setdefault(form, set()).add(word)
-        self._joined = {name: name.replace("_", "") for name in spellings}
-        self._letters = {text: _letters(text) for text in (*self._forms, *self._joined.values())}
+        #: Words, and spellings written as one, of items and of synonyms alone.
+        own = {word for name in items for word in self._words[name]}
+        self._texts = (
+            _Texts(((word, word) for word in own), _SLIP),
+            _Texts(((word, word) for word in self._having.keys() - own), _SLIP_IN_SYNONYM),
+        )
+        joined = [(name, name.replace("_", "")) for name in spellings]
+        self._joined = (
+            _Texts((pair for pair in joined if not spellings[pair[0]][1]), _SLIP),
+            _Texts((pair for pair in joined if spellings[pair[0]][1]), _SLIP_IN_SYNONYM),
+        )
 
     def most_like(self, words: Sequence[str]) -> list[str]:
         """Items in the order of their likeness to the words, best first.
 
         The likeness is the share of the typed words that a name holds. A word is held in
-        either number; by half or more where it is part of another; with slips (exchanged
-        neighbours count as one) by the share of letters that are right. Words of form and
-        preparation count a fifth; a word of the name that was not typed costs a tenth. A
-        synonym counts if all its words were typed. A whole text with slips counts like one
-        word. Equal ones: an item's own name first, then fewer words, then by name.
+        either number; by its share of letters, half or more, where a word of an item begins
+        or ends with it; with slips (exchanged neighbours count as one) by the share of letters
+        that are right. Words of form and preparation, and words that no name holds, count a
+        fifth; a word of the name that was not typed costs a tenth. A synonym counts if all
+        its words were typed. A whole text with slips counts like one word. Equal ones: an
+        item's own name first, then fewer words, then by name.
         """
         # Punctuation and foreign letters, which keep a text from matching, part words here.
         parts = _ALPHANUMERIC.findall(" ".join(words))
-        likeness = self._by_words(_telling(parts)[:_WORDS])
-        for name, value in self._slips("".join(parts), self._joined.items()):
-            likeness[name] = max(value, likeness.get(name, 0))
+        likeness = self._by_words(_telling(_before_preposition(parts))[:_WORDS])
+        for texts in self._joined:
+            for name, value in texts.with_slips("".join(parts)):
+                likeness[name] = max(value, likeness.get(name, 0))
         best: dict[str, tuple[float, bool, int]] = {}
         for name, value in likeness.items():
             item, synonym = self._spellings[name]
@@ -122,13 +137,14 @@ class Likeness:
 
     def _by_words(self, typed: Sequence[str]) -> dict[str, float]:
         """Spelling → share of the typed words that it holds, less what was not typed."""
-        weight = {word: _weight(word) for word in typed}
+        likes = {word: self._like(word) for word in typed}
+        weight = {word: _weight(word) if likes[word] else _SAYS_LITTLE for word in typed}
         total = sum(weight.values())
         held: dict[str, float] = {}
         used: dict[str, set[str]] = {}
         for word in typed:
             best: dict[str, float] = {}
-            for other, like in self._like(word).items():
+            for other, like in likes[word].items():
                 for name in self._having[other]:
                     best[name] = max(like, best.get(name, 0))
                     used.setdefault(name, set()).add(other)
@@ -143,36 +159,62 @@ class Likeness:
 
     def _like(self, word: str) -> dict[str, float]:
         """Words of the spellings that are like a typed one, and how much."""
-        found = {
-            other: _part(word, other)
-            for other in self._forms
-            if len(other) >= _PART and (word in other or other in word)
-        }
+        found = dict(self._texts[0].with_part(word))
         equal = {other for form in singulars(word) for other in self._equal.get(form, ())}
         if not equal:
             for form in singulars(word):
-                pairs = ((other, other) for other in self._forms)
-                for other, like in self._slips(form, pairs):
-                    found[other] = max(like, found.get(other, 0))
-        found = {other: like for other, like in found.items() if like}
+                for texts in self._texts:
+                    for other, like in texts.with_slips(form):
+                        found[other] = max(like, found.get(other, 0))
         return found | dict.fromkeys(equal, 1.0)
 
-    def _slips(self, text: str, others: Iterable[tuple[str, str]]) -> Iterable[tuple[str, float]]:
-        """Of (key, spelling) pairs those within a third of the text's length in slips."""
+
+class _Texts:
+    """Keys by their texts, for slips and parts.
+
+    Parameters
+    ----------
+    pairs : key and text
+    letters : one slip is likely in so many letters
+    """
+
+    def __init__(self, pairs: Iterable[tuple[str, str]], letters: int) -> None:
+        self._entries = [(key, text, _letters(text)) for key, text in pairs]
+        self._letters_a_slip = letters
+
+    def with_part(self, word: str) -> Iterator[tuple[str, float]]:
+        """Keys whose text begins or ends with the word, and the share of it that is."""
+        if len(word) < _PART:
+            return
+        for key, text, _ in self._entries:
+            share = len(word) / len(text)
+            if 0.5 <= share < 1 and (text.startswith(word) or text.endswith(word)):
+                yield key, 0.5 + 0.4 * share
+
+    def with_slips(self, text: str) -> Iterator[tuple[str, float]]:
+        """Keys whose text differs by slips, and the share of letters that are right.
+
+        Several slips leave the first letter as it is.
+        """
         size = len(text)
-        limit = size // 3 if size >= _SLIP else 0
+        limit = size // self._letters_a_slip if size > _PART else 0
         if not limit:
             return
         letters, masks = _letters(text), _masks(text)
-        for key, other in others:
+        for key, other, others in self._entries:
             if abs(len(other) - size) > limit:
                 continue
             # Each slip puts at most one letter in place of another.
-            if (letters ^ self._letters[other]).bit_count() > 2 * limit:
+            if (letters ^ others).bit_count() > 2 * limit:
                 continue
-            slips = distance(masks, size, other)
-            if slips <= limit:
+            slips = _distance(masks, size, other)
+            if slips <= (limit if text[0] == other[0] else 1):
                 yield key, 1 - slips / size
+
+
+def _before_preposition(words: Sequence[str]) -> Sequence[str]:
+    at = next((at for at, word in enumerate(words) if at and word in _PREPOSITIONS), len(words))
+    return words[:at]
 
 
 def _telling(words: Iterable[str]) -> list[str]:
@@ -183,14 +225,6 @@ def _telling(words: Iterable[str]) -> list[str]:
 
 def _weight(word: str) -> float:
     return _SAYS_LITTLE if _forms() & singulars(word) else 1.0
-
-
-def _part(word: str, other: str) -> float:
-    """Likeness of a word to one that begins or ends with it, or the other way round."""
-    short, long = sorted((word, other), key=len)
-    inside = word in other or long.startswith(short) or long.endswith(short)
-    enough = len(short) >= (_PART if short == word else _SLIP)
-    return 0.5 + 0.4 * len(short) / len(long) if inside and enough else 0.0
 
 
 def _letters(text: str) -> int:
@@ -209,7 +243,7 @@ def _masks(text: str) -> dict[str, int]:
     return masks
 
 
-def distance(masks: Mapping[str, int], length: int, other: str) -> int:
+def _distance(masks: Mapping[str, int], length: int, other: str) -> int:
     """Insertions, deletions, replacements and exchanges of neighbours between two texts.
 
     The optimal string alignment distance, bit by bit in parallel: G. Myers, J. ACM 46 (1999)

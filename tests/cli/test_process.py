@@ -21,6 +21,17 @@ LIMIT = (
 needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
 
 
+@pytest.fixture(autouse=True)
+def signals_reach_children():
+    """Also where the tests run under nohup or in the background, which ignore some."""
+    ignored = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, lambda *_: None)  # a process that is started has the default
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @pytest.fixture
 def release(fb):
     """A release and its table in the current folder; the kernels are compiled after it."""

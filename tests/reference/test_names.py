@@ -40,28 +40,34 @@ def slips(a: str, b: str) -> int:
 
 def with_slips(text: str, other: str) -> float:
     """Likeness of two texts: the share of letters without a slip, 0 beyond a third."""
-    found = slips(text, other) if abs(len(text) - len(other)) <= len(text) else len(text)
-    return 1 - found / len(text) if len(text) >= 4 and found <= len(text) // 3 else 0
+    if len(text) < 4 or abs(len(text) - len(other)) > len(text) // 3:
+        return 0
+    found = slips(text, other)
+    # Several leave the first letter as it is.
+    likely = found <= (len(text) // 3 if text[0] == other[0] else 1)
+    return 1 - found / len(text) if likely else 0
 
 
 def alike(word: str, other: str, *, known: bool) -> float:
     """Likeness of a typed word to a word of a name."""
     if word == other:
         return 1
-    short, long = sorted((word, other), key=len)
-    part = 0.5 + 0.4 * len(short) / len(long)
-    if word in other:
-        inside = len(word) >= 3
-    else:
-        inside = len(other) >= 4 and (word.startswith(other) or word.endswith(other))
-    return max(part if inside else 0, 0 if known else with_slips(word, other))
+    share = len(word) / len(other)
+    ends = other.startswith(word) or other.endswith(word)
+    part = 0.5 + 0.4 * share if len(word) >= 3 and ends and share >= 0.5 else 0
+    return max(part, 0 if known else with_slips(word, other))
 
 
 def likeness(items: list[str], text: str) -> dict[str, float]:
     """Likeness of each item, by its definition; for words without s, digits and synonyms."""
     typed = list(dict.fromkeys(text.split()))[:12]
     vocabulary = {word for name in items for word in name.split("_")}
-    weight = {word: 0.2 if word in ("big", "raw") else 1 for word in typed}
+
+    def telling(word: str) -> bool:
+        likes = [alike(word, other, known=word in vocabulary) for other in vocabulary]
+        return any(likes) and word not in ("big", "raw")
+
+    weight = {word: 1 if telling(word) else 0.2 for word in typed}
     found = {}
     for name in items:
         own = list(dict.fromkeys(name.split("_")))

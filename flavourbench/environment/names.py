@@ -147,8 +147,10 @@ class Resolver:
 
     @cached_property
     def _likeness(self) -> Likeness:
+        index, group_of = _aliases()
+        near = (index.closest(words) for words in self._items.words.values())
         synonyms: dict[str, str] = {}
-        for group in alias_groups():
+        for group in {group_of[name] for names in near for name in names}:
             item = self._first(group)
             if item is not None:
                 synonyms |= dict.fromkeys(set(group) - self._items.words.keys(), item)

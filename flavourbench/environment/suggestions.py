@@ -14,7 +14,7 @@ from flavourbench.environment.words import FILLERS, Index, data_lines, singulars
 
 SUGGESTIONS = 3
 #: Less of the typed words than this in a name is chance.
-_LEAST = 0.35
+_LEAST = 0.3
 #: A word of the name that was not typed costs this much.
 _UNTYPED = 0.1
 #: What words of ``flavourbench/data/forms.txt`` count.

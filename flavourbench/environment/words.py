@@ -13,6 +13,8 @@ _PLAIN = str.maketrans(
     dict.fromkeys("'’‘`´′ʼʻʿʾ\xad")
     | {"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "ı": "i"}
 )
+#: Signs around a name in a list.
+_AROUND = ',.;:!?()[]{}*"'
 _SEPARATORS = re.compile("[ _\\-\u2010-\u2015\u2212]+")
 
 _IRREGULAR = {
@@ -62,8 +64,11 @@ SPELLINGS = {
 #: They add nothing to a name: palm hearts are hearts of palm.
 FILLERS = frozenset({"and", "of", "with"})
 #: Written as one they name another thing: offal is no loaf, a genus not any white fish,
-#: preserved fruit no meat, a mint no cabbage, and British starch not American flour.
-_APART = frozenset({"sweet_bread", "white_fish", "mince_meat", "winter_greens", "corn_flour"})
+#: preserved fruit no meat, a mint no cabbage, British starch not American flour; and okra or a
+#: biscuit is meant by a lady finger.
+_APART = frozenset(
+    {"sweet_bread", "white_fish", "mince_meat", "winter_greens", "corn_flour", "lady_finger"}
+)
 
 
 def data_lines(name: str) -> list[str]:
@@ -74,7 +79,8 @@ def data_lines(name: str) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Words of a text: lower case, without accents and apostrophes."""
+    """Words of a text: lower case, without accents, apostrophes and the signs around it."""
+    text = text.strip().strip(_AROUND).replace("&", " and ")
     if text.isascii():
         text = text.lower().translate(_PLAIN)
     else:
@@ -112,13 +118,15 @@ def _singulars(word: str) -> list[str]:
 
 def _joined(words: Sequence[str]) -> list[str]:
     """The words written as one, the last in either number; none for those that stay apart."""
-    if not words:
+    if not words or _stands_apart(words):
         return []
     *head, last = words
-    forms = singulars(last).union(_singulars(last))
-    if any("_".join([*head, form]) in _APART for form in forms):
-        return []
-    return ["".join([*head, form]) for form in forms]
+    return ["".join([*head, form]) for form in singulars(last).union(_singulars(last))]
+
+
+def _stands_apart(words: Sequence[str]) -> bool:
+    forms = singulars(words[-1]) if words else ()
+    return any("_".join([*words[:-1], form]) in _APART for form in forms)
 
 
 class Index:
@@ -158,9 +166,12 @@ class Index:
 
     def _other_number(self, words: Sequence[str]) -> list[str]:
         forms = [singulars(word) for word in words]
+        apart = _stands_apart(words)
         found = []
         for name in self.having_all(words):
             own = self.words[name]
+            if apart and not _stands_apart(own):
+                continue
             if len(own) == len(words) and not any(
                 form.isdisjoint(singulars(word)) for form, word in zip(forms, own, strict=True)
             ):

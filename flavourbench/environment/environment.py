@@ -254,10 +254,12 @@ class Environment(ItemSpace):
         region, match = self._region(text), self.resolver.find(text)
         name = region or match.name
         if name is None:
-            near = f" such as {', '.join(match.suggestions)}" if match.suggestions else ""
+            regions = Resolver(sorted(map(_plain, self.regions))).find(text).suggestions
+            near = [region for region in self.regions if _plain(region) in regions]
+            near += match.suggestions
             raise InputError(
-                f"{shown(text)} is neither a region nor an item of {self.name}: use"
-                f" {', '.join([*self.regions, 'or an item'])}{near}"
+                f"{shown(text)} is neither a region nor an item of {self.name}:"
+                f" {f'try {listed(near)}; ' if near else ''}regions are {', '.join(self.regions)}"
             )
         return name
 
@@ -274,8 +276,8 @@ class Environment(ItemSpace):
         if not any(category in COMPLEMENTS for category in found):
             what = listed([f"{self.items[at]} ({self.tags[at].category})" for at in ids])
             raise InputError(
-                f"{what}: this category has no complements, so there are no pairings;"
-                f" categories that have: {', '.join(COMPLEMENTS)}"
+                f"{what}: this category has no complements, so there are no pairings: leave it"
+                f" out; categories that have: {', '.join(COMPLEMENTS)}"
             )
 
     def hits(self, ranked: batch.Ranked) -> list[list[Hit]]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flavourbench.environment.taxonomy import (
+    CATEGORIES,
     COMPLEMENTS,
     NOVA_LEVELS,
     REGION_TAGS,
@@ -75,7 +76,7 @@ class ItemSpace:
     ------
     InputError
         Names are no names, not ascending or not unique; rows are no unit rows; tags hold
-        an unknown region or NOVA level.
+        an unknown category, region or NOVA level.
     """
 
     items: tuple[str, ...]
@@ -340,6 +341,8 @@ def _check(items: tuple[str, ...], units: NDArray[np.int32], tags: tuple[Tags, .
         at = int(np.argmax(off))
         raise InputError(f"the row of {items[at]} has norm {norms[at]:.9g}, not 1")
     for name, tag in zip(items, tags, strict=True):
+        if tag.category not in CATEGORIES:
+            raise InputError(f"{name}: category '{shown(tag.category)}' is unknown")
         if not tag.regions or tag.regions != tuple(r for r in REGION_TAGS if r in tag.regions):
             raise InputError(
                 f"{name}: regions '{shown(';'.join(tag.regions))}' are not some of"

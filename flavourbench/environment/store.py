@@ -18,7 +18,7 @@ from flavourbench.artifact import MANIFEST, Contents, Kind, read_parquet, write_
 from flavourbench.environment.environment import Environment
 from flavourbench.environment.space import Tags
 from flavourbench.errors import CheckError, FlavourBenchError, InputError, listed, shown
-from flavourbench.folders import check_place, new_folder, remove_folder
+from flavourbench.folders import check_place, is_folder, new_folder, remove_folder
 from flavourbench.identity import table_sha256
 
 #: What a manifest holds besides format and files.
@@ -200,7 +200,11 @@ def _check_columns(table: Any) -> None:
 def stored() -> list[Path]:
     """Folders of the stored environments, by name."""
     folder = store_folder()
-    if not folder.is_dir():
+    places = (folder, *folder.absolute().parents)
+    above = next(place for place in places if os.path.lexists(place))
+    if not is_folder(above):
+        raise InputError(f"{shown(above, 200)} is no folder: set FLAVOURBENCH_CACHE to another")
+    if above != folder:
         return []
     found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
     return sorted(path for path in found if ENVIRONMENT.at(path))
@@ -228,7 +232,23 @@ def find(text: str | None) -> Path:
         return store_folder() / text
     if ENVIRONMENT.at(Path(text)):
         return Path(text)
+    if os.path.lexists(text):
+        raise InputError(f"{shown(text, 200)} is no environment folder (no {ENVIRONMENT.seal})")
     raise InputError(f"{_not_stored(text)}; or name an environment folder")
+
+
+def stored_path(name: str) -> Path:
+    """The folder of the stored environment of that very name.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    path = next((path for path in stored() if path.name == name), None)
+    if path is None:
+        raise InputError(_not_stored(name))
+    return path
 
 
 def remove_environment(name: str) -> Path:
@@ -239,15 +259,17 @@ def remove_environment(name: str) -> Path:
     InputError
         None of that name is stored, or its folder holds something else too.
     """
-    path = next((path for path in stored() if path.name == name), None)
-    if path is None:
-        raise InputError(_not_stored(name))
+    path = stored_path(name)
     ours = {ITEMS, MANIFEST, ENVIRONMENT.seal}
     other = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
     if other:
         raise InputError(f"{shown(path, 200)} is not removed, it holds {listed(other)} too")
     remove_folder(path)
     return path
+
+
+def _unlike(found: object, expected: object) -> str:
+    return "" if found == expected else f", not {shown(expected, 100)}"
 
 
 def _not_stored(text: str) -> str:
@@ -258,7 +280,11 @@ def _not_stored(text: str) -> str:
 
 def open_environment(text: str | None = None) -> Environment:
     """Read the environment that :func:`find` finds."""
-    return read_environment(find(text))
+    path = find(text)
+    try:
+        return read_environment(path)
+    except CheckError as error:
+        raise CheckError(f"{error}: import it again, with --force in its place") from error
 
 
 def summaries() -> list[dict[str, Any]]:
@@ -296,19 +322,21 @@ def verify(path: Path, source: Environment | None = None) -> list[dict[str, Any]
     except CheckError as error:
         return [{"check": "files", "passed": False, "detail": str(error)}]
     stated, size = manifest["identity"], [len(environment), environment.dimensions]
+    said = [manifest["items"], manifest["dimensions"]]
     content = table_sha256(environment.columns())
     checks = [
         ("files", True, f"{len(manifest['files'])} listed and sealed, none altered"),
         ("rows", True, "names ascend, norms are 1, tags are known"),
         ("content", content == manifest["files"][ITEMS]["content_sha256"], content),
-        ("identity", environment.identity == stated, environment.identity),
         (
-            "size",
-            size == [manifest["items"], manifest["dimensions"]],
-            "{} items × {}".format(*size),
+            "identity",
+            environment.identity == stated,
+            environment.identity + _unlike(environment.identity, stated),
         ),
+        ("size", size == said, "{} items × {}".format(*size) + _unlike(size, said)),
     ]
     if source is not None:
         same = source.identity == environment.identity
-        checks.append(("source", same, f"the bundle gives {source.identity}"))
+        told = f"the bundle gives {source.identity}"
+        checks.append(("source", same, told + _unlike(source.identity, environment.identity)))
     return [{"check": what, "passed": passed, "detail": text} for what, passed, text in checks]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flavourbench.environment.space import Tags, check_names
-from flavourbench.environment.taxonomy import NOVA_LEVELS, REGION_TAGS
+from flavourbench.environment.taxonomy import CATEGORIES, NOVA_LEVELS, REGION_TAGS
 from flavourbench.errors import InputError, listed, os_reason, shown
 from flavourbench.folders import is_file
 
@@ -161,8 +161,8 @@ def read_tags(path: Path) -> TagTable:
 
 def _tags(row: Mapping[str, str]) -> Tags:
     category = row["primary_category"]
-    if not category or not category.isprintable():
-        raise InputError(f"primary_category '{shown(category)}': give every item one")
+    if category not in CATEGORIES:
+        raise InputError(f"primary_category '{shown(category)}': use {', '.join(CATEGORIES)}")
     return Tags(
         category=category,
         regions=_regions(row["cuisine_region"]),

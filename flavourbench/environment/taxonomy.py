@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-#: Category → the categories that complement it. Its keys are the core categories; others
-#: (Pantry, Bakery, Seed) exist in the data and take no part in tasks.
+#: Category → the categories that complement it. Its keys are the core categories.
 COMPLEMENTS: dict[str, tuple[str, ...]] = {
     "Beverage": ("Fruit", "Herb", "Spice", "Sweet"),
     "Dairy": ("Fruit", "Grain", "Herb", "Spice", "Sweet"),
@@ -20,6 +19,8 @@ COMPLEMENTS: dict[str, tuple[str, ...]] = {
     "Sweet": ("Fruit", "Dairy", "Grain", "Nut/Seed", "Beverage"),
     "Vegetable": ("Herb", "Spice", "Grain", "Legume", "Dairy"),
 }
+#: The others exist in the data and take no part in tasks.
+CATEGORIES = (*COMPLEMENTS, "Bakery", "Pantry", "Seed")
 REGIONS = (
     "Japanese",
     "East_Asian",

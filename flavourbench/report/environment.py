@@ -90,12 +90,12 @@ def _print_results(
 ) -> None:
     """A table with as many columns as the screen has room for.
 
-    Those that answer the query are never left out, and what was asked for goes last.
+    Those that answer the query or were asked for are never left out.
     """
     keys = list(dict.fromkeys(key for result in results for key in result))
     keys.sort(key=lambda key: (key not in _ANSWERS, key not in asked))
     table = _results_table(results, keys, screen)
-    complete, least = len(keys), sum(key in _ANSWERS for key in keys)
+    complete, least = len(keys), sum(key in _ANSWERS or key in asked for key in keys)
     unbound = out.options.update(width=10_000)
     while len(keys) > least and Measurement.get(out, unbound, table).maximum > screen.width:
         keys.pop()
@@ -183,10 +183,15 @@ def _print_head(out: Console, screen: Screen, described: Answer) -> None:
 def _origin(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [(key, str(value)) for key, value in provenance.items() if key != "files"]
     for name, file in provenance.get("files", {}).items():
-        lines.append(
-            ("from", f"{name} ({', '.join(f'{key} {file[key]}' for key in sorted(file))})")
-        )
+        lines.append(("from", f"{name} ({', '.join(_file_facts(file))})"))
     return lines
+
+
+def _file_facts(file: Mapping[str, Any]) -> list[str]:
+    facts = {key: f"{key} {value}" for key, value in sorted(file.items())}
+    if isinstance(file.get("bytes"), int):
+        facts["bytes"] = f"{file['bytes']:,} bytes"
+    return [*facts.values()]
 
 
 def _counts_table(description: Answer, screen: Screen) -> Table:

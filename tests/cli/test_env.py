@@ -170,8 +170,10 @@ def test_verify_compares_with_the_bundle(made: Command) -> None:
     write_tags(BUNDLE.retagged(0, vegan=not BUNDLE.tags[0].vegan), tags)
     run = made("env", "verify", "made", *same, "--json")
     assert run.code == 1
-    failed = [check["check"] for check in run.json["checks"] if not check["passed"]]
-    assert failed == ["source"]
+    (failed,) = [check for check in run.json["checks"] if not check["passed"]]
+    assert failed["check"] == "source"
+    changed = BUNDLE.retagged(0, vegan=not BUNDLE.tags[0].vegan).environment().identity
+    assert f"{changed}, not {ENVIRONMENT.identity}" in failed["detail"]
     assert "source" in run.err[0]
     made.refused("env", "verify", "made", "--tags", tags, says="--source")
 
@@ -291,6 +293,7 @@ def test_a_stored_environment_is_removed(made: Command, state: str) -> None:
     elif state == "read-only":
         path.chmod(0o555)
     made.refused("env", "remove", "made", says="--yes")
+    made.refused("env", "remove", "mad", says=("no environment 'mad'", "made"))
     assert path.exists()
     found = made.json("env", "remove", "made", "--yes")
     assert found == {"name": "made", "path": str(path)}
@@ -329,6 +332,32 @@ def test_which_environment_is_asked(made: Command) -> None:
 @pytest.mark.parametrize("command", ASKING)
 def test_without_any_environment_it_says_how_to_get_one(env: Command, command: str) -> None:
     env.refused("env", command, *ASKING[command], says="fb env import")
+
+
+def test_what_is_no_environment_is_told_from_what_is_not_there(made: Command) -> None:
+    (made.folder / "empty").mkdir()
+    (made.folder / "file").write_text("")
+    for place in ("./empty", "./file"):
+        made.refused("env", "neighbors", ITEM, "--env", place, says="no environment folder")
+    made.refused("env", "neighbors", ITEM, "--env", "./nowhere", says="no environment '")
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "cache"])
+def test_a_store_that_is_no_folder_is_refused(
+    env: Command, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (env.folder / "file").write_text("")
+    (env.folder / "cache").mkdir()
+    (env.folder / "cache" / "environments").write_text("")
+    monkeypatch.setenv("FLAVOURBENCH_CACHE", str(env.folder / place))
+    for command in (["list"], ["neighbors", ITEM]):
+        env.refused("env", *command, says=("no folder", "FLAVOURBENCH_CACHE"))
+
+
+def test_a_damaged_environment_says_what_to_do(made: Command) -> None:
+    (made.folder / "cache" / "environments" / "made" / "items.parquet").write_bytes(b"")
+    for command, arguments in ASKING.items():
+        made.refused("env", command, *arguments, says=("items.parquet", "--force"), code=1)
 
 
 def test_an_empty_store_is_listed_as_such(env: Command) -> None:
@@ -419,6 +448,8 @@ def test_pairings_of_several_items_together(made: Command) -> None:
         (["pairings", CORE[0], "--diet", "paleo"], "paleo"),
         (["feasible", ITEM, "--max-nova", "5"], "5"),
         (["morph", ITEM, "--to", "Atlantis"], "Atlantis"),
+        (["morph", ITEM, "--to", "japan"], "try Japanese"),
+        (["morph", ITEM, "--to", "mediteranean"], "try Mediterranean"),
         (["morph", ITEM, "--to", "Japanese", "--angle", "200"], "200"),
         (["morph", ITEM, "--to", "Japanese", "--angle", "nan"], "nan"),
         (["morph", ITEM, "--to", ITEM], ITEM),
@@ -430,7 +461,7 @@ def test_wrong_questions_are_refused(made: Command, arguments: list[str], says: 
     made.refused("env", *arguments, says=says)
 
 
-@pytest.mark.parametrize("columns", [24, 40, 80, 120])
+@pytest.mark.parametrize("columns", [24, 60, 80, 120])
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_views_fit_the_screen_and_keep_the_answer(
     made: Command, shell: Any, columns: int, encoding: str
@@ -448,7 +479,7 @@ def test_views_fit_the_screen_and_keep_the_answer(
         answers = ("name", "similarity") if command != "feasible" else ("feasible", "reason")
         for head in answers if command != "resolve" else ("query", "name", "found"):
             # Narrower yet, cells are folded: their parts stand below each other.
-            assert head in shown or columns < 40, (command, head)
+            assert head in shown or columns < 60, (command, head)
     near = shell("env", "resolve", f"{LONG}q", **settings)
     assert LONG in near.out or columns < 80
     assert "did" in near.out
@@ -486,6 +517,7 @@ def test_the_flag_asked_for_is_the_last_to_go(made: Command, shell: Any) -> None
         assert {"feasible", "reason", flag, *others} <= set(heads[-1])
         partial = [head for head in heads if flag in head and not set(others) <= set(head)]
         assert partial
+        # Narrower, its head is folded, but nothing else was kept in its place.
         assert [head for head in heads if flag not in head and set(others) & set(head)] == []
 
 

@@ -670,6 +670,7 @@ TAG_KINDS: dict[str, tuple[Spoil, str]] = {
         for column in NEEDED
     },
     "a column twice": (cell("food_group", "name", line=1), "name"),
+    "an unknown category": (cell("primary_category", "Vegtable"), "Vegetable"),
     "a blank category": (cell("primary_category", ""), LINE),
     "a category to obey": (cell("primary_category", "Meat\x1b[31m"), "Meat\\x1b"),
     "a NUL": (cell("primary_category", "Me\0at"), "Me\\x00at"),

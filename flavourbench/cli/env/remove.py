@@ -25,12 +25,13 @@ def command(
 
     Asks on a terminal; elsewhere --yes is needed. Environment folders of your own stay.
     """
+    from flavourbench.environment.store import remove_environment, stored_path
+
+    stored_path(name)  # no question about none
     if not yes:
         if not (sys.stdin and sys.stdin.isatty()):
             raise InputError(f"{shown(name)} is not removed without being asked: pass --yes")
         typer.confirm(f"Remove the environment {shown(name)}?", abort=True, err=True)
-    from flavourbench.environment.store import remove_environment
-
     path = remove_environment(name)
     if json_output:
         echo_json({"name": name, "path": str(path)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flavourbench.cli.common import Json, echo_json
 from flavourbench.cli.env.shared import Env, Items, opened
+from flavourbench.errors import InputError, listed
 
 EXAMPLES = """\b
 Examples:
@@ -27,4 +28,7 @@ def command(items: Items, env: Env = None, json_output: Json = False) -> None:
         from flavourbench.report.environment import print_verdicts
 
         print_verdicts(found, environment.name)
-    environment.resolver.resolve(items)  # says what is missing
+    missed = [answer["query"] for answer in found if answer["item"] is None]
+    if missed:
+        what = f"{len(missed)} of {len(items)} names stand for no item"
+        raise InputError(f"{what}: {listed(missed, 5)}")

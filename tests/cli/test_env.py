@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -600,29 +601,30 @@ def test_the_published_neighbours_of_chicken(
     assert (info["items"], info["dimensions"]) == (1790, 300)
 
 
+def quickest(run: Callable[[], object], enough: float) -> float:
+    """Best time in seconds; other work on the machine only adds, so more runs may be needed."""
+    best = math.inf
+    for _ in range(25):
+        began = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - began)
+        if best < enough:
+            break
+    return best
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="times are stated for Linux")
 def test_a_stored_environment_loads_in_time(published: Path) -> None:
     from flavourbench.environment import read_environment
 
     path = published / "environments" / "epicure-cooc"
-    read_environment(path)
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        read_environment(path)
-        times.append(time.perf_counter() - began)
-    assert min(times) < 0.05
+    assert quickest(lambda: read_environment(path), 0.05) < 0.05
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="times are stated for Linux")
 def test_all_operations_for_all_items_in_time(published: Path) -> None:
     from benches.environment import everything
     from flavourbench.environment import read_environment
 
     environment = read_environment(published / "environments" / "epicure-cooc")
-    everything(environment)
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        everything(environment)
-        times.append(time.perf_counter() - began)
-    assert min(times) < 0.3
+    assert quickest(lambda: everything(environment), 0.3) < 0.3

@@ -476,7 +476,7 @@ MISSES = {
     "ground beef": "beef",
     "beef mince": "beef",
     "greek yoghurt": "yogurt labneh",
-    "chilli flakes": "gochugaru",
+    "chilli flakes": "chili_pepper cayenne_pepper",
     "king prawns": "shrimp",
     "sprouts": "brussels_sprout bean_sprout alfalfa_sprout",
     "pickles": "pickled_cucumber pickle_relish pickle_juice",

@@ -32,6 +32,18 @@ def is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112  (Path.is_dir raises for long and closed paths)
 
 
+def existing_part(path: Path) -> Path:
+    """``path``, or the nearest place above it that exists, absolute.
+
+    Raises
+    ------
+    InputError
+        A relative path, and the current folder is gone.
+    """
+    path = _absolute(path)
+    return next(place for place in (path, *path.parents) if os.path.lexists(place))
+
+
 def check_place(
     path: Path, *, force: bool = False, kept: Callable[[Path], str | None] | None = None
 ) -> None:
@@ -86,9 +98,8 @@ def check_parent(folder: Path) -> None:
     InputError
         It is no folder, or not writable.
     """
-    path = _absolute(folder)
-    above = next(place for place in (path, *path.parents) if os.path.lexists(place))
-    if not above.is_dir():
+    above = existing_part(folder)
+    if not is_folder(above):
         reason = "is no folder"
     elif not os.access(above, os.W_OK | os.X_OK):
         reason = "is not writable"

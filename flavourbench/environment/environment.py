@@ -257,9 +257,10 @@ class Environment(ItemSpace):
             regions = Resolver(sorted(map(_plain, self.regions))).find(text).suggestions
             near = [region for region in self.regions if _plain(region) in regions]
             near += match.suggestions
+            there = ", ".join(self.regions) or "none here"
             raise InputError(
                 f"{shown(text)} is neither a region nor an item of {self.name}:"
-                f" {f'try {listed(near)}; ' if near else ''}regions are {', '.join(self.regions)}"
+                f" {f'try {listed(near)}; ' if near else ''}regions are {there}"
             )
         return name
 

@@ -1,8 +1,9 @@
 """What a typed text stands for: an item, or a miss with suggestions.
 
 A text is compared with the items exactly, then normalised, then by the synonyms of
-``flavourbench/data/aliases.txt``. Normalising folds case, accents, apostrophes and separators
-(``_``, ``-``, space) and lets every word be singular or plural, on either side.
+``flavourbench/data/aliases.txt``. Normalising folds case, accents, apostrophes, separators
+(``_``, ``-``, space) and the signs around a name, and lets every word be singular or plural and
+in any of its spellings, on either side.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from flavourbench.environment.suggestions import SUGGESTIONS, Likeness, hinted
+from flavourbench.environment.suggestions import Likeness, hinted
 from flavourbench.environment.words import FILLERS, Index, data_lines, words_of
 from flavourbench.errors import InputError, listed
+
+#: So many at most for one text.
+SUGGESTIONS = 3
 
 # --- synonyms ------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from flavourbench.artifact import MANIFEST, Contents, Kind, read_parquet, write_
 from flavourbench.environment.environment import Environment
 from flavourbench.environment.space import Tags
 from flavourbench.errors import CheckError, FlavourBenchError, InputError, listed, shown
-from flavourbench.folders import check_place, is_folder, new_folder, remove_folder
+from flavourbench.folders import check_place, existing_part, is_folder, new_folder, remove_folder
 from flavourbench.identity import table_sha256
 
 #: What a manifest holds besides format and files.
@@ -200,11 +201,10 @@ def _check_columns(table: Any) -> None:
 def stored() -> list[Path]:
     """Folders of the stored environments, by name."""
     folder = store_folder()
-    places = (folder, *folder.absolute().parents)
-    above = next(place for place in places if os.path.lexists(place))
+    above = existing_part(folder)
     if not is_folder(above):
         raise InputError(f"{shown(above, 200)} is no folder: set FLAVOURBENCH_CACHE to another")
-    if above != folder:
+    if not is_folder(folder):
         return []
     found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
     return sorted(path for path in found if ENVIRONMENT.at(path))
@@ -218,23 +218,23 @@ def find(text: str | None) -> Path:
     InputError
         There is none, or several and no name.
     """
-    names = [path.name for path in stored()]
+    paths = {path.name: path for path in stored()}
     if text is None:
-        if len(names) == 1:
-            return store_folder() / names[0]
-        if not names:
+        if len(paths) == 1:
+            return next(iter(paths.values()))
+        if not paths:
             raise InputError("no environment is stored: make one with `fb env import` or `pull`")
         raise InputError(
-            f"several environments are stored: pass --env with one of {listed(names)} (info and"
+            f"several environments are stored: pass --env with one of {listed([*paths])} (info and"
             " verify take the name alone)"
         )
-    if text in names:
-        return store_folder() / text
+    if text in paths:
+        return paths[text]
     if ENVIRONMENT.at(Path(text)):
         return Path(text)
     if os.path.lexists(text):
         raise InputError(f"{shown(text, 200)} is no environment folder (no {ENVIRONMENT.seal})")
-    raise InputError(f"{_not_stored(text)}; or name an environment folder")
+    raise InputError(f"{_not_stored(text, paths)}; or name an environment folder")
 
 
 def stored_path(name: str) -> Path:
@@ -245,10 +245,16 @@ def stored_path(name: str) -> Path:
     InputError
         There is none.
     """
-    path = next((path for path in stored() if path.name == name), None)
-    if path is None:
-        raise InputError(_not_stored(name))
-    return path
+    paths = {path.name: path for path in stored()}
+    if name not in paths:
+        raise InputError(_not_stored(name, paths))
+    return paths[name]
+
+
+def _not_stored(text: str, names: Iterable[str]) -> str:
+    known = listed([*names])
+    there = f"stored are {known}" if known else "none is stored (see `fb env import`)"
+    return f"no environment '{shown(text, 200)}': {there}"
 
 
 def remove_environment(name: str) -> Path:
@@ -266,16 +272,6 @@ def remove_environment(name: str) -> Path:
         raise InputError(f"{shown(path, 200)} is not removed, it holds {listed(other)} too")
     remove_folder(path)
     return path
-
-
-def _unlike(found: object, expected: object) -> str:
-    return "" if found == expected else f", not {shown(expected, 100)}"
-
-
-def _not_stored(text: str) -> str:
-    names = [path.name for path in stored()]
-    known = f"stored are {listed(names)}" if names else "none is stored (see `fb env import`)"
-    return f"no environment '{shown(text, 200)}': {known}"
 
 
 def open_environment(text: str | None = None) -> Environment:
@@ -340,3 +336,7 @@ def verify(path: Path, source: Environment | None = None) -> list[dict[str, Any]
         told = f"the bundle gives {source.identity}"
         checks.append(("source", same, told + _unlike(source.identity, environment.identity)))
     return [{"check": what, "passed": passed, "detail": text} for what, passed, text in checks]
+
+
+def _unlike(found: object, expected: object) -> str:
+    return "" if found == expected else f", not {shown(expected, 100)}"

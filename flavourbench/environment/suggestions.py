@@ -12,7 +12,6 @@ from functools import cache
 
 from flavourbench.environment.words import FILLERS, Index, data_lines, singulars
 
-SUGGESTIONS = 3
 #: Less of the typed words than this in a name is chance.
 _LEAST = 0.3
 #: A word of the name that was not typed costs this much.
@@ -48,12 +47,9 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 @cache
-def _hint_index() -> tuple[Index, dict[str, list[str]]]:
+def _hint_index() -> tuple[Index, dict[str, tuple[str, ...]]]:
     """All names of the file, and what to suggest for each."""
-    found: dict[str, list[str]] = {}
-    for names, suggested in hints():
-        for name in names:
-            found.setdefault(name, []).extend(suggested)
+    found = {name: suggested for names, suggested in hints() for name in names}
     return Index(found), found
 
 
@@ -101,13 +97,12 @@ class Likeness:
         #: Words, and spellings written as one, of items and of synonyms alone.
         own = {word for name in items for word in self._words[name]}
         self._texts = (
-            _Texts(((word, word) for word in own), _SLIP),
-            _Texts(((word, word) for word in self._having.keys() - own), _SLIP_IN_SYNONYM),
+            _Texts(_joined(own), _SLIP),
+            _Texts(_joined(self._having.keys() - own), _SLIP_IN_SYNONYM),
         )
-        joined = [(name, name.replace("_", "")) for name in spellings]
         self._joined = (
-            _Texts((pair for pair in joined if not spellings[pair[0]][1]), _SLIP),
-            _Texts((pair for pair in joined if spellings[pair[0]][1]), _SLIP_IN_SYNONYM),
+            _Texts(_joined(name for name in spellings if not spellings[name][1]), _SLIP),
+            _Texts(_joined(name for name in spellings if spellings[name][1]), _SLIP_IN_SYNONYM),
         )
 
     def most_like(self, words: Sequence[str]) -> list[str]:
@@ -210,6 +205,11 @@ class _Texts:
             slips = _distance(masks, size, other)
             if slips <= (limit if text[0] == other[0] else 1):
                 yield key, 1 - slips / size
+
+
+def _joined(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Names, each with its words written as one."""
+    return ((name, name.replace("_", "")) for name in names)
 
 
 def _before_preposition(words: Sequence[str]) -> Sequence[str]:

@@ -72,7 +72,7 @@ _APART = frozenset(
 
 
 def data_lines(name: str) -> list[str]:
-    """Lines of a file of names in ``flavourbench/data``, without comments and blank ones."""
+    """Lines of a file in ``flavourbench/data``, without comments and blank ones."""
     text = (resources.files("flavourbench.data") / name).read_text("utf-8")
     lines = (line.partition("#")[0].strip() for line in text.splitlines())
     return [line for line in lines if line]
@@ -155,13 +155,12 @@ class Index:
         same = [name for name in alike if name.replace("_", "") == "".join(words)]
         return sorted(same) or self._other_number(words) or sorted(alike)
 
-    def having(self, word: str) -> set[str]:
-        """Names with the word, in either number."""
-        return {name for form in singulars(word) for name in self._having.get(form, ())}
-
     def having_all(self, words: Iterable[str]) -> set[str]:
-        """Names with all of the words."""
-        sets = [self.having(word) for word in set(words)]
+        """Names with all of the words, in either number and any spelling."""
+        sets = [
+            {name for form in singulars(word) for name in self._having.get(form, ())}
+            for word in set(words)
+        ]
         return set.intersection(*sets) if sets else set()
 
     def _other_number(self, words: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from flavourbench.report.screen import Screen, show
+from flavourbench.report.screen import WIDEST, Screen, show
 
 Answer = Mapping[str, Any]
 #: Key of a result → head of its column, and how its values are written.
@@ -96,7 +96,7 @@ def _print_results(
     keys.sort(key=lambda key: (key not in _ANSWERS, key not in asked))
     table = _results_table(results, keys, screen)
     complete, least = len(keys), sum(key in _ANSWERS or key in asked for key in keys)
-    unbound = out.options.update(width=10_000)
+    unbound = out.options.update(width=WIDEST)
     while len(keys) > least and Measurement.get(out, unbound, table).maximum > screen.width:
         keys.pop()
         table = _results_table(results, keys, screen)

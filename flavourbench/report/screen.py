@@ -14,7 +14,7 @@ from flavourbench.errors import shown
 #: Narrower than this the terminal wraps, so that no number is cut.
 _NARROWEST = 24
 #: Where nothing limits it, as in a pipe.
-_WIDEST = 10_000
+WIDEST = 10_000
 #: Blank but for a rule under the head and a dashed one between groups.
 _BOX = Box("    \n    \n ── \n    \n ╌╌ \n    \n    \n    \n")
 _ASCII_BOX = Box("    \n    \n -- \n    \n .. \n    \n    \n    \n", ascii=True)
@@ -81,7 +81,7 @@ def show(
     """
     out = console or Console(highlight=False, markup=False, emoji=False)
     if whole and not (out.is_terminal or os.environ.get("COLUMNS")):
-        out.width = _WIDEST
+        out.width = WIDEST
     out.width = max(out.width, _NARROWEST)
     # Written by ourselves: rich ends the process when the reader has left.
     with out.capture() as captured:

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -303,6 +304,30 @@ def test_a_stored_environment_is_removed(made: Command, state: str) -> None:
     made.refused("env", "remove", "made", "--yes", says=("made", "none is stored"))
 
 
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
+@pytest.mark.parametrize(("answer", "stays"), [("y", False), ("n", True), ("", True)])
+def test_a_terminal_is_asked_before_it_is_removed(
+    made: Command, script: str, answer: str, stays: bool
+) -> None:
+    ours, theirs = os.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    done = subprocess.run(
+        [script, "env", "remove", "made"],
+        stdin=theirs,
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+    os.close(theirs)
+    os.close(ours)
+    path = made.folder / "cache" / "environments" / "made"
+    assert (done.returncode, path.exists()) == (0, stays), done
+    assert "made" in done.stderr
+    assert ("nothing is removed" in done.stderr) == stays
+    assert ("Removed: made" in done.stdout) == (not stays)
+
+
 def test_only_environments_of_the_store_are_removed(made: Command) -> None:
     path = made.folder / "cache" / "environments" / "made"
     shutil.copytree(path, made.folder / "mine")
@@ -503,23 +528,29 @@ def test_a_pipe_gets_all_columns(
         assert any(all(value in line for value in values) for line in lines), (values, shown)
 
 
-def test_the_flag_asked_for_is_the_last_to_go(made: Command, shell: Any) -> None:
-    cache = str(made.folder / "cache")
-    for option, value, flag, others in (
+@pytest.mark.parametrize(
+    ("option", "value", "flag", "others"),
+    [
         ("--diet", "vegan", "vegan", ("vegetarian", "NOVA")),
-        ("--diet", "vegetarian", "vegetarian", ("NOVA",)),
-        ("--max-nova", "2", "NOVA", ("vegetarian",)),
-    ):
-        heads = []
-        for columns in range(30, 100):
-            settings = {"FLAVOURBENCH_CACHE": cache, "COLUMNS": str(columns)}
-            out = shell("env", "feasible", ITEM, option, value, **settings).out
-            heads.append(out.splitlines()[0].split())
-        assert {"feasible", "reason", flag, *others} <= set(heads[-1])
-        partial = [head for head in heads if flag in head and not set(others) <= set(head)]
-        assert partial
-        # Narrower, its head is folded, but nothing else was kept in its place.
-        assert [head for head in heads if flag not in head and set(others) & set(head)] == []
+        ("--diet", "vegetarian", "vegetarian", ("vegan", "NOVA")),
+        ("--max-nova", "2", "NOVA", ("vegan", "vegetarian")),
+    ],
+)
+def test_the_flag_asked_for_is_never_left_out(
+    made: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+    value: str,
+    flag: str,
+    others: tuple[str, ...],
+) -> None:
+    heads = []
+    for columns in range(60, 110):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        heads.append(made("env", "feasible", LONG, option, value).out.splitlines()[0].split())
+    assert [head for head in heads if not {"feasible", "reason", flag} <= set(head)] == []
+    assert set(others) <= set(heads[-1])
+    assert not set(others) <= set(heads[0])
 
 
 def test_a_view_says_how_a_name_was_understood(made: Command) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flavourbench.cli.common import Json, echo_json
+from flavourbench.cli.common import Json, echo_json, note
 from flavourbench.errors import InputError, shown
 
 EXAMPLES = """\b
@@ -31,7 +31,9 @@ def command(
     if not yes:
         if not (sys.stdin and sys.stdin.isatty()):
             raise InputError(f"{shown(name)} is not removed without being asked: pass --yes")
-        typer.confirm(f"Remove the environment {shown(name)}?", abort=True, err=True)
+        if not typer.confirm(f"Remove the environment {shown(name)}?", err=True):
+            note("nothing is removed")
+            return
     path = remove_environment(name)
     if json_output:
         echo_json({"name": name, "path": str(path)})

@@ -16,7 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from fbcore import _jit, bootstrap, counter, effects, multiplicity, quantiles, ranks, signflip
+from fbcore import (
+    _jit,
+    bootstrap,
+    counter,
+    effects,
+    multiplicity,
+    portfolios,
+    quantiles,
+    ranks,
+    signflip,
+)
 from fbcore import design as shapes
 
 SEED = 2**40 + 12345
@@ -28,6 +38,7 @@ SCORES = RNG.integers(-500, 10_001, (3, 11))
 CHANCE = RNG.integers(0, 560_000, 11)
 DRAWS = np.round(RNG.normal(50, 3, (3, 300)), 1)
 LONG = np.round(RNG.normal(50, 3, (2, 8500)), 2)
+COSINES = RNG.integers(-(2**52), 2**52, (5, 36))
 LEFT, RIGHT = quantiles.pair_index(3)
 
 
@@ -42,6 +53,13 @@ def flipped() -> Any:
     chance = np.hstack([shapes.contributions(CHANCE[None], DESIGN, weights)[0]] * 6)
     found = signflip.sign_flips(z, 300, SEED, chance, 2)
     return found.pairs, found.chance, found.draws
+
+
+def valued() -> Any:
+    feasible = np.arange(280).reshape(5, 56) % 3 > 0
+    weights = np.full((5, 2), (13, 7))
+    found = portfolios.portfolio_scores(COSINES[:, :8], COSINES[:, 8:], weights, feasible)
+    return found.utility, found.span, found.bps
 
 
 CALLS: dict[str, Callable[[], Any]] = {
@@ -68,6 +86,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "multiplicity.flips_needed": lambda: multiplicity.flips_needed(351, 0.05, 534),
     "multiplicity.holm": lambda: multiplicity.holm(np.round(DRAWS[0] / 100, 2)),
     "multiplicity.smallest_p": lambda: multiplicity.smallest_p(99, 534, False),
+    "portfolios.portfolio_scores": valued,
     "quantiles.intervals": lambda: [
         quantiles.intervals(DRAWS, LEFT, RIGHT, 0.1),
         quantiles.intervals(DRAWS, LEFT, np.full(3, -1), 0.1),

@@ -25,13 +25,14 @@ import pytest
 from strategies import bits
 
 import fbcore
-from fbcore import bootstrap, counter, effects, multiplicity, quantiles, ranks, signflip
+from fbcore import bootstrap, counter, effects, multiplicity, portfolios, quantiles, ranks, signflip
 from fbcore import design as designs
 from fbcore.design import Design, Weights
 from flavourbench.analysis.plain import bootstrap as plain_bootstrap
 from flavourbench.analysis.plain import counter as plain_counter
 from flavourbench.analysis.plain import decisions as plain_decisions
 from flavourbench.analysis.plain import design as plain_design
+from flavourbench.analysis.plain import portfolios as plain_portfolios
 from flavourbench.analysis.plain import signflip as plain_signflip
 
 SEED = 2**40 + 12345  # both key words in use
@@ -354,6 +355,31 @@ def fast_weights(case: Case) -> Any:
     return found.values, found.scale, found.power
 
 
+def portfolio_problem(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Twenty tasks: cosines, tiny integers full of ties and half points, the largest values.
+
+    In some all portfolios are feasible, in some a few, one or none.
+    """
+    rng = np.random.default_rng(case.flips + len(case.name))
+    scale = rng.choice([1, 3, 40, 10_000, 2**52], 20)
+    weights = rng.choice([(4, 1), (13, 7), (7, 3), (3, 1), (0, 1), (1, 0)], 20)
+    values = rng.integers(-scale, scale + 1, (36, 20)).T
+    values[0], weights[0] = rng.choice([-1, 1], 36) * (2**59 // 3), (1, 2)
+    values[1] = 7
+    share = rng.choice([1, 0.5, 0.08, 0.02, 0], 20)
+    feasible = rng.random((20, 56)) < share[:, None]
+    return values[:, :8], values[:, 8:], weights, feasible
+
+
+def fast_portfolios(case: Case) -> Any:
+    found = portfolios.portfolio_scores(*portfolio_problem(case))
+    return found.utility, found.span, found.bps
+
+
+def plain_twin_portfolios(case: Case) -> Any:
+    return plain_portfolios.portfolio_scores(*portfolio_problem(case))
+
+
 COUNTERS = np.array(
     [[0] * 4, [2**32 - 1] * 4, [5, 77, 65536 * 3 + 9, 1], [1, 2**32 - 1, 255, 2]], np.uint32
 )
@@ -440,6 +466,7 @@ TWINS: dict[str, tuple[Side, Side]] = {
         lambda c: effects.spearman(*panel_columns(c)),
         lambda c: plain_decisions.spearman(*panel_columns(c)),
     ),
+    "portfolios.portfolio_scores": (fast_portfolios, plain_twin_portfolios),
     "counter.philox": (
         lambda c: counter.philox(COUNTERS, (c.flips, 2**32 - 1)),
         lambda c: plain_counter.philox(COUNTERS, (c.flips, 2**32 - 1)),

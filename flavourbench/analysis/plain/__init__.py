@@ -7,5 +7,6 @@ file or option crosses.
 
 Modules: ``counter`` (random words), ``design`` (integers and weights), ``resample`` and
 ``bootstrap`` (anchor-cluster bootstrap), ``signflip`` (anchor-cluster sign flips),
-``decisions`` (ranks, multiplicity, groups, effect sizes, correlations).
+``decisions`` (ranks, multiplicity, groups, effect sizes, correlations), ``portfolios``
+(scores of all portfolios of a task).
 """

@@ -1,0 +1,209 @@
+"""Settings in TOML files, taken value by value: what is missing, wrong or unknown is refused."""
+
+from __future__ import annotations
+
+import re
+import string
+import tomllib
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeVar
+
+from flavourbench.errors import InputError, os_reason, shown
+
+_SLUG = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
+#: Powers of ten beyond which a number is no setting, but a way to fill the memory.
+_LARGEST_POWER = 30
+_T = TypeVar("_T")
+
+
+def read_toml(path: Path, parse: Callable[[Mapping[str, Any]], _T]) -> _T:
+    """What ``parse`` makes of the values of a TOML file; decimals stay as written.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is no TOML, or ``parse`` refuses a value.
+    """
+    where = shown(path, 200)
+    try:
+        content = tomllib.loads(path.read_bytes().decode("utf-8"), parse_float=Decimal)
+    except OSError as error:
+        raise InputError(f"cannot read {os_reason(error, path)}") from error
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise InputError(f"{where} is no TOML: {shown(error, 200)}") from error
+    try:
+        return parse(content)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def plain_values(value: Any) -> Any:
+    """TOML values as JSON values; decimals as texts, which JSON keeps as written."""
+    if isinstance(value, Mapping):
+        return {key: plain_values(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [plain_values(entry) for entry in value]
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def template_fields(text: str) -> set[str]:
+    """Names in braces.
+
+    Raises
+    ------
+    ValueError
+        Braces that do not match, or a field with an index, attribute, conversion or format.
+    """
+    found = set()
+    for _, name, form, conversion in string.Formatter().parse(text):
+        if name is None:
+            continue
+        if form or conversion or not name.isidentifier():
+            raise ValueError(f"{{{name}}} is no plain field")
+        found.add(name)
+    return found
+
+
+class Table:
+    """A table of the file whose values are taken one by one.
+
+    Every method takes the value of a key and raises :class:`InputError` where it is missing
+    or of another kind.
+    """
+
+    def __init__(self, place: str, values: Any) -> None:
+        if not isinstance(values, Mapping):
+            raise InputError(f"{place} is {shown(values)}, no table")
+        self._place, self._values, self._left = place, values, set(values)
+
+    def _name(self, key: str) -> str:
+        return f"{self._place}.{key}" if self._place else key
+
+    def _take(self, key: str, kind: type | tuple[type, ...], what: str) -> Any:
+        if key not in self._values:
+            raise InputError(f"{self._name(key)} is missing: give it {what}")
+        value = self._values[key]
+        self._left.discard(key)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise self._wrong(key, value, what)
+        return value
+
+    def _wrong(self, key: str, value: Any, what: str) -> InputError:
+        return InputError(f"{self._name(key)} is {shown(value)}: use {what}")
+
+    def done(self) -> None:
+        """Refuse what nobody took: a slip would change nothing, silently."""
+        if self._left:
+            raise InputError(f"{self._name(min(self._left))} is unknown here: leave it out")
+
+    def table(self, key: str) -> Table:
+        """A table below this one."""
+        return Table(self._name(key), self._take(key, Mapping, "a table"))
+
+    def tables(self, key: str) -> list[Table]:
+        """An array of at least one table."""
+        values = self._take(key, list, "one or more tables")
+        if not values:
+            raise self._wrong(key, values, "one or more tables")
+        return [Table(f"{self._name(key)}[{at}]", value) for at, value in enumerate(values)]
+
+    def text(self, key: str) -> str:
+        """A text that is not blank."""
+        value: str = self._take(key, str, "a text")
+        if not value.strip() or not all(c.isprintable() or c == "\n" for c in value):
+            raise self._wrong(key, value, "a text that can be printed")
+        return value
+
+    def template(self, key: str, fields: frozenset[str], *, all_of: bool = False) -> str:
+        """A text with some (or ``all_of``) ``fields`` in braces."""
+        value = self.text(key)
+        what = f"a text with {'the fields' if all_of else 'no field but'} {{{'}, {'.join(fields)}}}"
+        try:
+            found = template_fields(value)
+        except ValueError as error:
+            raise self._wrong(key, value, what) from error
+        if found - fields or (all_of and found != fields):
+            raise self._wrong(key, value, what)
+        return value
+
+    def slug(self, key: str) -> str:
+        """A short name in lower case."""
+        value = self.text(key)
+        if not _SLUG.fullmatch(value) or len(value) > 40:
+            raise self._wrong(key, value, "up to 40 of a-z, 0-9, '-' and '_'")
+        return value
+
+    def flag(self, key: str, default: bool | None = None) -> bool:
+        """True or false."""
+        if default is not None and key not in self._values:
+            return default
+        value: bool = self._take(key, bool, "true or false")
+        return value
+
+    def integer(self, key: str, low: int, high: int) -> int:
+        """An integer, ``low`` to ``high``."""
+        value: int = self._take(key, int, what := f"a number from {low} to {high}")
+        if not low <= value <= high:
+            raise self._wrong(key, value, what)
+        return value
+
+    def integers(self, key: str, allowed: tuple[int, ...]) -> tuple[int, ...]:
+        """One or more different integers out of ``allowed``."""
+        what = f"different ones of {', '.join(map(str, allowed))}"
+        values = self._take(key, list, what)
+        known = [value in allowed and not isinstance(value, bool) for value in values]
+        if not values or not all(known) or len({*values}) < len(values):
+            raise self._wrong(key, values, what)
+        return tuple(values)
+
+    def number(self, key: str, low: int, high: int) -> Fraction:
+        """A decimal, ``low`` to ``high``, exact."""
+        what = f"a number from {low} to {high}"
+        value = self._exact(self._take(key, (int, Decimal, str), what))
+        if value is None or not low <= value <= high:
+            raise self._wrong(key, self._values[key], what)
+        return value
+
+    def weights(self, key: str) -> tuple[int, int]:
+        """Two weights as integers without a common divisor."""
+        what = "two weights, as in [0.8, 0.2], of at most two decimals"
+        values = self._take(key, list, what)
+        exact = [self._exact(value) for value in values]
+        if len(exact) != 2 or None in exact:
+            raise self._wrong(key, values, what)
+        parts = [Fraction(value or 0) * 100 for value in exact]
+        if any(part < 0 or part.denominator > 1 for part in parts) or not 0 < sum(parts) <= 100:
+            raise self._wrong(key, values, what)
+        ratio = Fraction(parts[0], sum(parts))
+        return ratio.numerator, ratio.denominator - ratio.numerator
+
+    def _exact(self, value: Any) -> Fraction | None:
+        # Texts are decimals that came through a manifest.
+        if isinstance(value, bool) or not isinstance(value, (int, Decimal, str)):
+            return None
+        try:
+            decimal = Decimal(value)
+            if abs(decimal.adjusted()) > _LARGEST_POWER:
+                return None
+            return Fraction(decimal)
+        except (ValueError, ArithmeticError):
+            return None
+
+    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
+        """One of ``allowed``."""
+        value = self.text(key)
+        if value not in allowed:
+            raise self._wrong(key, value, " or ".join(allowed))
+        return value
+
+    def texts(self, key: str, allowed: tuple[str, ...] | None = None) -> list[str]:
+        """Different texts, out of ``allowed`` if that is given."""
+        what = f"different ones of {', '.join(allowed)}" if allowed else "different texts"
+        values = self._take(key, list, what)
+        known = [isinstance(v, str) and (allowed is None or v in allowed) for v in values]
+        if not all(known) or len({*values}) < len(values):
+            raise self._wrong(key, values, what)
+        return list(values)

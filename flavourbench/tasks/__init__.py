@@ -1,0 +1,1 @@
+"""Tasks: eight labelled candidates, 56 portfolios, and how answers are read."""

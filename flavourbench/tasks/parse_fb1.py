@@ -46,13 +46,20 @@ MOST_ANDS = 5
 #: First and last of each run of invisible characters: soft hyphen, Arabic letter mark, Mongolian
 #: vowel separator, zero-width and bidi characters, variation selectors, byte order mark.
 _INVISIBLE = (
-    *("\u00ad\u00ad", "\u061c\u061c", "\u180e\u180e", "\u200b\u200f", "\u202a\u202e"),
-    *("\u2060\u2064", "\u2066\u206f", "\ufe00\ufe0f", "\ufeff\ufeff"),
+    (0x00AD, 0x00AD),
+    (0x061C, 0x061C),
+    (0x180E, 0x180E),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x2064),
+    (0x2066, 0x206F),
+    (0xFE00, 0xFE0F),
+    (0xFEFF, 0xFEFF),
 )
 #: What each character becomes. A ``str.replace`` for each is ten times as fast as one
 #: ``str.translate``.
 _CLEANED = {
-    **{chr(c): "" for first, last in _INVISIBLE for c in range(ord(first), ord(last) + 1)},
+    **{chr(c): "" for first, last in _INVISIBLE for c in range(first, last + 1)},
     **{chr(ord(c) + 0xFEE0): c for c in ascii_letters},
     **dict(zip("\u0085\u2028\u2029\u00a0，、：", "\n\n\n ,,:", strict=True)),
 }
@@ -88,7 +95,7 @@ _AND = re.compile(" (?:(?ai:and)|&)(?= )")
 _LABELLED = re.compile(r"([A-Ha-h])\. (.+)")
 _SEPARATORS = re.compile("(?ai:and)|[ ,;/|+&-]")
 _LIST_FIRST = re.compile(
-    r"([A-Ha-h]) ?, ?([A-Ha-h])(?: ?, ?(?:(?ai:and) |& ?)?| (?:(?ai:and)|&) )([A-Ha-h])(?!\w)"
+    r"([A-Ha-h]) ?, ?([A-Ha-h])(?: ?, ?(?:(?:(?ai:and)|&) )?| (?:(?ai:and)|&) )([A-Ha-h])(?!\w)"
 )
 
 _LABEL = {form: label for label in LABELS for form in (label, label.lower())}

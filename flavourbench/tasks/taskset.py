@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,6 +69,11 @@ class Task:
             _check_feasible(self.feasible, self.scores)
         except InputError as error:
             raise InputError(f"task {shown(self.id)}: {error}") from error
+
+    @property
+    def prompt_sha256(self) -> str:
+        """Hex SHA-256 of the prompt in UTF-8."""
+        return hashlib.sha256(self.prompt.encode()).hexdigest()
 
     @property
     def optimum(self) -> str:

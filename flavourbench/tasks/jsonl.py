@@ -1,0 +1,57 @@
+"""Reading JSONL: one object a line, refused by line number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from flavourbench.errors import InputError, os_reason, shown
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line numbers and objects of a JSONL file; blank lines are passed over.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is no JSON object in UTF-8 or has a key twice, or
+        there is no line.
+    """
+    where = shown(path, 200)
+    empty = True
+    try:
+        with path.open("rb") as handle:
+            for number, line in enumerate(handle, 1):
+                if line.strip():
+                    empty = False
+                    yield number, _object(line, f"{where} line {number}")
+    except OSError as error:
+        raise InputError(f"cannot read {os_reason(error, path)}") from error
+    if empty:
+        raise InputError(f"{where} has no lines: one JSON object a line is needed")
+
+
+def _object(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(
+            line.decode("utf-8-sig"), parse_constant=_refuse, object_pairs_hook=_unique
+        )
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} is no JSON in UTF-8: {shown(error, 120)}") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{where} is {shown(value)}: needed is an object, one a line")
+    return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)} occurs twice")
+    return found

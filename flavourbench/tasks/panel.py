@@ -1,0 +1,208 @@
+"""Panel folders: tasks as one Parquet file, sealed by ``PANEL.sha256``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flavourbench import __version__
+from flavourbench.artifact import Kind, read_parquet, write_parquet
+from flavourbench.errors import CheckError, InputError, listed, shown
+from flavourbench.folders import check_place, is_folder, new_folder
+from flavourbench.identity import Column, table_sha256
+from flavourbench.tasks.design import parse_design
+from flavourbench.tasks.diagnostics import statistics
+from flavourbench.tasks.labels import LABELS
+from flavourbench.tasks.taskset import Task, TaskSet
+
+PANEL = Kind(
+    "panel",
+    "flavourbench-panel/1",
+    "PANEL.sha256",
+    ("panels", "parser", "environment", "design", "seeds", "sources", "counts", "diagnostics"),
+)
+TASKS = "tasks.parquet"
+_TEXTS = ("task_id", "panel", "split", "family", "anchor", "category", "diet", "region", "prompt")
+
+
+def columns_of(tasks: TaskSet) -> dict[str, Column]:
+    """Everything about the tasks, by column, in their order."""
+    rows = tasks.tasks
+    levels = np.array([task.max_nova or 0 for task in rows], np.int8)
+    known = np.array([task.feasible is not None for task in rows], np.bool_)
+    masks = np.array([task.feasible or 0 for task in rows], np.uint64)
+    return {
+        "task_id": [task.id for task in rows],
+        "panel": [task.panel for task in rows],
+        "split": [task.split for task in rows],
+        "family": [task.family for task in rows],
+        "stratum": np.array([task.stratum for task in rows], np.int8),
+        "anchor": [task.anchor for task in rows],
+        "category": [task.category for task in rows],
+        "diet": [task.diet or "" for task in rows],
+        "max_nova": np.ma.masked_equal(levels, 0),
+        "region": [task.region or "" for task in rows],
+        "prompt": [task.prompt for task in rows],
+        **{label: [task.choices[at] for task in rows] for at, label in enumerate(LABELS)},
+        "scores": tasks.scores,
+        "feasible": np.ma.MaskedArray(masks, ~known),
+        "extra": [extra_text(task) for task in rows],
+    }
+
+
+def extra_text(task: Task) -> str:
+    """Keys without a column, as JSON that keeps how numbers are written; or nothing."""
+    if not task.extra:
+        return ""
+    return json.dumps(task.extra, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def manifest_of(tasks: TaskSet) -> dict[str, Any]:
+    """What the manifest says of the tasks besides software, format and files."""
+    counts = dict.fromkeys(tasks.panels, 0)
+    for task in tasks.tasks:
+        counts[task.panel] += 1
+    design = tasks.design
+    return {
+        "panels": list(tasks.panels),
+        "parser": tasks.parser,
+        "environment": dict(tasks.environment) or None,
+        "design": design,
+        "seeds": None if design is None else _seeds(tasks, design),
+        "sources": [dict(source) for source in tasks.sources],
+        "counts": counts,
+        "diagnostics": statistics(tasks),
+    }
+
+
+def _seeds(tasks: TaskSet, content: Mapping[str, Any]) -> dict[str, str]:
+    return {p.name: p.seed for p in parse_design(content).panels if p.name in tasks.panels}
+
+
+def write_panel(tasks: TaskSet, path: Path, *, force: bool = False) -> None:
+    """Write a panel folder.
+
+    Raises
+    ------
+    InputError
+        ``path`` exists (and ``force`` is not given or it is something else), or writing
+        fails.
+    """
+    with new_folder(path, force=force, kept=PANEL.foreign) as folder:
+        _fill(tasks, folder)
+
+
+def write_panels(sets: Sequence[TaskSet], path: Path, *, force: bool = False) -> list[Path]:
+    """Write a folder of panel folders, each under the name of its panel; their paths.
+
+    Raises
+    ------
+    InputError
+        As :func:`write_panel`.
+    """
+    with new_folder(path, force=force, kept=foreign_panels) as folder:
+        for tasks in sets:
+            (folder / tasks.panels[0]).mkdir()
+            _fill(tasks, folder / tasks.panels[0])
+    return [path / tasks.panels[0] for tasks in sets]
+
+
+def check_panels_target(path: Path, *, force: bool = False) -> None:
+    """Say before compiling what :func:`write_panels` would say after it."""
+    check_place(path, force=force, kept=foreign_panels)
+
+
+def foreign_panels(path: Path) -> str | None:
+    """Why a path is more than a folder of panels (or an empty one), so that it must stay."""
+    if not path.is_dir():
+        return "it is no folder"
+    for entry in sorted(path.iterdir()):
+        if not is_folder(entry) or not PANEL.at(entry):
+            return f"it holds {listed([entry.name])}, which is no panel"
+        reason = PANEL.foreign(entry)
+        if reason is not None:
+            return f"in {shown(entry.name)} {reason}"
+    return None
+
+
+def _fill(tasks: TaskSet, folder: Path) -> None:
+    import pyarrow as pa
+
+    columns = columns_of(tasks)
+    write_parquet(folder / TASKS, columns)
+    software = {"flavourbench": __version__, "pyarrow": pa.__version__}
+    body = {"software": software, **manifest_of(tasks)}
+    PANEL.write(folder, body, {TASKS: table_sha256(columns)})
+
+
+def read_panel(path: Path) -> TaskSet:
+    """Read a panel folder.
+
+    Raises
+    ------
+    InputError
+        Not a panel of a known format.
+    CheckError
+        A file is missing, altered or not listed, or holds no tasks.
+    """
+    return read_with_manifest(path)[0]
+
+
+def read_with_manifest(path: Path) -> tuple[TaskSet, dict[str, Any]]:
+    """A panel and its manifest; errors as :func:`read_panel`."""
+    contents = PANEL.read(path, TASKS)
+    manifest = contents.manifest
+    try:
+        if manifest["design"] is not None:
+            parse_design(manifest["design"])
+        tasks = TaskSet(
+            tuple(_rows(contents.files[TASKS], manifest["parser"])),
+            dict(manifest["environment"] or {}),
+            manifest["design"],
+            tuple(manifest["sources"]),
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
+        # The seal is right, so another program wrote this.
+        reason = shown(str(error).split("\n")[0], 200)
+        raise CheckError(f"{shown(path, 200)} holds no tasks: {reason}") from error
+    return tasks, manifest
+
+
+def _rows(data: bytes, parser: str) -> list[Task]:
+    table = read_parquet(data)
+    wanted = [*_TEXTS[:4], "stratum", *_TEXTS[4:7], "max_nova", *_TEXTS[7:], *LABELS]
+    wanted += ["scores", "feasible", "extra"]
+    if table.column_names != wanted:
+        raise InputError(f"columns are {listed(table.column_names)}, not {', '.join(wanted)}")
+    columns = [table[name].to_pylist() for name in wanted]
+    found = []
+    for values in zip(*columns, strict=True):
+        row = dict(zip(wanted, values, strict=True))
+        bad = [key for key in (*_TEXTS, *LABELS, "extra") if not isinstance(row[key], str)]
+        if bad or not isinstance(row["stratum"], int):
+            raise InputError(f"{bad[0] if bad else 'stratum'} of a task is null")
+        found.append(
+            Task(
+                id=row["task_id"],
+                panel=row["panel"],
+                split=row["split"],
+                family=row["family"],
+                stratum=row["stratum"],
+                anchor=row["anchor"],
+                category=row["category"],
+                prompt=row["prompt"],
+                choices=tuple(row[label] for label in LABELS),
+                scores=tuple(row["scores"]),
+                feasible=row["feasible"],
+                diet=row["diet"] or None,
+                max_nova=row["max_nova"],
+                region=row["region"] or None,
+                parser=parser,
+                extra=json.loads(row["extra"]) if row["extra"] else {},
+            )
+        )
+    return found

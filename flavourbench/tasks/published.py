@@ -1,0 +1,230 @@
+"""The published task file: one task a line, compact JSON with sorted keys.
+
+Import keeps ids, prompts, scores and unknown keys as they are, so that export gives the same
+bytes again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from flavourbench.errors import InputError, listed, shown
+from flavourbench.identity import file_sha256
+from flavourbench.tasks.jsonl import json_lines
+from flavourbench.tasks.labels import LABELS, PORTFOLIOS
+from flavourbench.tasks.parsing import PARSERS
+from flavourbench.tasks.taskset import REGIONAL, Task, TaskSet, check_scores
+
+#: What the published files call our families.
+PUBLISHED_NAMES = {REGIONAL: "cultural_composition"}
+_OUR_NAMES = {theirs: ours for ours, theirs in PUBLISHED_NAMES.items()}
+_PARSER = "published-v3"
+_SIZE = 3
+#: Keys of a published row that have a field of their own, and their types.
+_KEYS: dict[str, type] = {
+    "task_id": str,
+    "split": str,
+    "family": str,
+    "validation_stratum": int,
+    "anchor_ingredient": str,
+    "primary_category": str,
+    "prompt": str,
+    "prompt_sha256": str,
+    "choices": dict,
+    "selection_size": int,
+    "selection_scores_bps": dict,
+    "optimal_selection": str,
+    "chance_score_bps": int,
+    "optimal_margin_bps": int,
+}
+_ORACLE = "oracle_reference"
+#: Where a row says which panel it belongs to, the first that is there.
+_PANEL_KEYS = ("release_panel", "source_panel")
+#: Keys of our own, in exports of compiled panels only.
+_MASK_KEY, _PARSER_KEY = "feasible_mask", "parser"
+
+
+def read_published(path: Path) -> TaskSet:
+    """Read a published task file, every row checked.
+
+    Raises
+    ------
+    InputError
+        A line that is no task, with its number: a key is missing, a digest, optimum, chance
+        level or margin does not follow from the row, or only some rows name a panel.
+    """
+    rows = []
+    for number, row in json_lines(path):
+        try:
+            rows.append((number, row, _task(row, path.stem)))
+        except InputError as error:
+            raise InputError(f"{shown(path, 200)} line {number}: {error}") from error
+    named = [any(key in row for key in _PANEL_KEYS) for _, row, _ in rows]
+    if any(named) and not all(named):
+        number = rows[named.index(False)][0]
+        raise InputError(
+            f"{shown(path, 200)} line {number}: names no panel ({' or '.join(_PANEL_KEYS)}), other"
+            " lines do: do not mix panels"
+        )
+    source = {"name": path.name, "sha256": file_sha256(path)}
+    try:
+        return TaskSet(tuple(task for _, _, task in rows), sources=(source,))
+    except InputError as error:
+        raise InputError(f"{shown(path, 200)}: {error}") from error
+
+
+def _task(row: Mapping[str, Any], stem: str) -> Task:
+    try:
+        _compact(row).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("holds half of a surrogate pair, which is no Unicode text") from error
+    for key, kind in (*_KEYS.items(), (_ORACLE, dict)):
+        if key not in row:
+            raise InputError(f"key {key} is missing: a published task has {', '.join(_KEYS)}")
+        if not isinstance(row[key], kind) or isinstance(row[key], bool):
+            raise InputError(f"{key} is {shown(row[key])}, not of type {kind.__name__}")
+    oracle = row[_ORACLE]
+    extra = {key: value for key, value in row.items() if key not in _KEYS}
+    parser = row.get(_PARSER_KEY, _PARSER)
+    if parser not in PARSERS:
+        raise InputError(f"parser is {shown(parser)}: known are {', '.join(PARSERS)}")
+    panel = next((row[key] for key in _PANEL_KEYS if key in row), stem)
+    task = Task(
+        id=_name("task_id", row["task_id"]),
+        panel=_name("panel", panel),
+        split=row["split"],
+        family=_OUR_NAMES.get(row["family"], _name("family", row["family"])),
+        stratum=_stratum(row["validation_stratum"]),
+        anchor=_name("anchor_ingredient", row["anchor_ingredient"]),
+        category=row["primary_category"],
+        prompt=row["prompt"],
+        choices=_choices(row["choices"]),
+        scores=_scores(row["selection_scores_bps"]),
+        feasible=_mask(row.get(_MASK_KEY)),
+        diet=_optional(oracle, "constraint_variant", str),
+        max_nova=_optional(oracle, "maximum_nova", int),
+        region=_optional(oracle, "target_region", str),
+        parser=parser,
+        extra=extra,
+    )
+    _check_derived(row, task)
+    return task
+
+
+def _name(key: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise InputError(f"{key} '{shown(value)}' is no name")
+    return value
+
+
+def _stratum(value: int) -> int:
+    if not 1 <= value <= 127:
+        raise InputError(f"validation_stratum is {shown(value)}: use a number from 1 on")
+    return value
+
+
+def _choices(choices: Mapping[str, Any]) -> tuple[str, ...]:
+    if sorted(choices) != [*LABELS]:
+        raise InputError(f"choices have the labels {listed(sorted(choices))}, not A to H")
+    return tuple(_name(f"choice {label}", choices[label]) for label in LABELS)
+
+
+def _scores(scores: Mapping[str, Any]) -> tuple[int, ...]:
+    missing = [label for label in PORTFOLIOS if label not in scores]
+    unknown = [label for label in scores if label not in PORTFOLIOS]
+    if missing or unknown:
+        what = f"without {listed(missing)}" if missing else f"with {listed(unknown)}"
+        raise InputError(
+            f"selection_scores_bps has {len(scores)} scores, {what}: a task has one for each of"
+            f" the {len(PORTFOLIOS)} portfolios ABC to FGH"
+        )
+    found = tuple(scores[label] for label in PORTFOLIOS)
+    check_scores(found)
+    return found
+
+
+def _mask(value: Any) -> int | None:
+    if value is None:
+        return None
+    try:
+        return int(str(value), 16)
+    except ValueError as error:
+        raise InputError(f"{_MASK_KEY} is {shown(value)}: use hexadecimal digits") from error
+
+
+def _optional(oracle: Mapping[str, Any], key: str, kind: type) -> Any:
+    value = oracle.get(key)
+    if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+        raise InputError(f"{_ORACLE}.{key} is {shown(value)}, not of type {kind.__name__}")
+    return value
+
+
+def _check_derived(row: Mapping[str, Any], task: Task) -> None:
+    """Refuse a row whose digests, optimum, chance level or margin say something else."""
+    derived = {
+        "prompt_sha256": task.prompt_sha256,
+        "selection_size": _SIZE,
+        "optimal_selection": task.optimum,
+        "chance_score_bps": round(task.chance),
+        "optimal_margin_bps": task.top_gap,
+    }
+    if f"{_ORACLE}_sha256" in row:
+        text = _compact(row[_ORACLE])
+        derived[f"{_ORACLE}_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    for key, value in derived.items():
+        if row[key] != value:
+            what = "the prompt was altered" if key == "prompt_sha256" else "the row says otherwise"
+            raise InputError(
+                f"task {shown(task.id)}: {key} is {shown(row[key])}, not {value}: {what}"
+            )
+
+
+def published_rows(tasks: TaskSet) -> list[str]:
+    """The lines of a published task file, without line ends."""
+    return [_compact(_row(task)) for task in tasks.tasks]
+
+
+def _row(task: Task) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "task_id": task.id,
+        "split": task.split,
+        "family": PUBLISHED_NAMES.get(task.family, task.family),
+        "validation_stratum": task.stratum,
+        "anchor_ingredient": task.anchor,
+        "primary_category": task.category,
+        "prompt": task.prompt,
+        "prompt_sha256": task.prompt_sha256,
+        "choices": dict(zip(LABELS, task.choices, strict=True)),
+        "selection_size": _SIZE,
+        "selection_scores_bps": dict(zip(PORTFOLIOS, task.scores, strict=True)),
+        "optimal_selection": task.optimum,
+        "chance_score_bps": round(task.chance),
+        "optimal_margin_bps": task.top_gap,
+    }
+    return row | (dict(task.extra) if task.extra else _compiled_keys(task))
+
+
+def _compiled_keys(task: Task) -> dict[str, Any]:
+    """What a task that was not imported says beyond its fields."""
+    oracle = {
+        "all_combinations_scored": len(PORTFOLIOS),
+        "anchor": task.anchor,
+        "constraint_variant": task.diet,
+        "invalid_selection_score_bps": 0,
+        "maximum_nova": task.max_nova,
+        "normalization": "within_task_min_max_over_valid_selections",
+        "selection_size": _SIZE,
+        "target_region": task.region,
+    }
+    found = {"source_panel": task.panel, _PARSER_KEY: task.parser, _ORACLE: oracle}
+    if task.feasible is not None:
+        found[_MASK_KEY] = f"{task.feasible:014x}"
+    return found
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

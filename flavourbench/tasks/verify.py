@@ -1,0 +1,266 @@
+"""Deriving again what a panel states: texts, labels, scores, and with the environment all of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flavourbench.environment import Environment
+from flavourbench.environment.taxonomy import DIETS
+from flavourbench.errors import CheckError, listed
+from flavourbench.identity import table_sha256
+from flavourbench.tasks.compiler import compile_panels, label_order
+from flavourbench.tasks.design import (
+    ANCHORING,
+    Family,
+    TaskDesign,
+    parse_design,
+    read_design,
+)
+from flavourbench.tasks.labels import PORTFOLIOS
+from flavourbench.tasks.maps import bits_of, feasible_portfolios, score_maps
+from flavourbench.tasks.panel import PANEL, TASKS, columns_of, manifest_of, read_with_manifest
+from flavourbench.tasks.pools import Candidates
+from flavourbench.tasks.prompt import render
+from flavourbench.tasks.published import read_published
+from flavourbench.tasks.taskset import Task, TaskSet
+
+Check = dict[str, Any]
+
+
+def verify(path: Path, environment: Environment | None = None) -> list[Check]:
+    """Derive again what a panel folder or a published task file states.
+
+    Parameters
+    ----------
+    environment : what scored the tasks; with it every score and the selection itself follow
+
+    Returns
+    -------
+    One object a check: ``check``, ``passed`` (None where it could not be made), ``detail``.
+    Only the first, ``files``, where the folder is damaged.
+
+    Raises
+    ------
+    InputError
+        Neither of both, or it cannot be read.
+    """
+    if not PANEL.at(path):
+        tasks = read_published(path)
+        checks = [
+            _passed("rows", f"{len(tasks)} tasks: digests, optima, chance and margins follow")
+        ]
+        return checks + _content_checks(tasks, environment)
+    try:
+        tasks, manifest = read_with_manifest(path)
+    except CheckError as error:
+        return [_failed("files", str(error))]
+    checks = [
+        _passed("files", f"{len(manifest['files'])} listed and sealed, none altered"),
+        _passed("rows", f"{len(tasks)} tasks, each with 56 scores, one optimum, 8 candidates"),
+    ]
+    digest = table_sha256(columns_of(tasks))
+    stated = manifest["files"][TASKS]["content_sha256"]
+    checks.append(_result("content", digest == stated, digest, f"{digest}, not {stated}"))
+    derived = manifest_of(tasks)
+    wrong = [key for key, value in derived.items() if manifest[key] != value]
+    checks.append(
+        _result("manifest", not wrong, "states what follows", f"{listed(wrong)} do not follow")
+    )
+    return checks + _content_checks(tasks, environment)
+
+
+def _content_checks(tasks: TaskSet, environment: Environment | None) -> list[Check]:
+    checks = [_anchoring(tasks)]
+    if tasks.design is None:
+        checks.append(_open("prompts", "no design to render them anew: imported as they are"))
+        checks.append(_open("labels", "no seed to order them anew"))
+    else:
+        design = parse_design(tasks.design)
+        checks += [_prompts(tasks, design), _labels(tasks, design), _rules(tasks, design)]
+    if environment is None:
+        checks.append(_open("scores", "no environment: pass --env to derive every score"))
+        return checks
+    return checks + _with_environment(tasks, environment)
+
+
+def _anchoring(tasks: TaskSet) -> Check:
+    bad = [task.id for task in tasks.tasks if ANCHORING.search(task.prompt)]
+    return _result("no answer in prompts", not bad, "none shows a triplet", listed(bad))
+
+
+def _prompts(tasks: TaskSet, design: TaskDesign) -> Check:
+    families = {family.name: family for family in design.families}
+    title = tasks.environment.get("name", "")
+    bad = [
+        task.id
+        for task in tasks.tasks
+        if task.family not in families
+        or render(design.prompt, families[task.family], title, task) != task.prompt
+    ]
+    return _result("prompts", not bad, "all as the design renders them", listed(bad))
+
+
+def _labels(tasks: TaskSet, design: TaskDesign) -> Check:
+    seeds = {panel.name: panel.seed for panel in design.panels}
+    bad = [
+        task.id
+        for task in tasks.tasks
+        if task.panel not in seeds
+        or label_order(seeds[task.panel], task.id, [*task.choices]) != [*range(len(task.choices))]
+    ]
+    return _result("labels", not bad, "all in the order of their hashes", listed(bad))
+
+
+def _rules(tasks: TaskSet, design: TaskDesign) -> Check:
+    """What can be seen of the selection without the environment."""
+    wrong = []
+    counts: Counter[tuple[str, ...]] = Counter()
+    for task in tasks.tasks:
+        counts["anchor", task.panel, task.anchor] += 1
+        counts["category", task.panel, task.family, task.category] += 1
+        counts["stratum", task.panel, task.family, str(task.stratum)] += 1
+        if task.feasible is None or task.feasible.bit_count() < design.least_feasible:
+            wrong.append(f"{task.id} has fewer than {design.least_feasible} feasible portfolios")
+    size = {panel.name: panel.per_stratum for panel in design.panels}
+    for key, count in counts.items():
+        most = {"anchor": 1, "category": design.per_category}.get(key[0], size.get(key[1], 0))
+        if count > most:
+            wrong.append(f"{' '.join(key)} has {count} tasks, allowed are {most}")
+    told = "anchors, categories and strata within the limits"
+    return _result("selection rules", not wrong, told, listed(wrong, 3))
+
+
+def _with_environment(tasks: TaskSet, environment: Environment) -> list[Check]:
+    stated = tasks.environment.get("identity")
+    checks = []
+    if stated is None:
+        checks.append(_open("environment", "the tasks do not say which environment scored them"))
+    else:
+        same = stated == environment.identity
+        told = f"{environment.identity}, not {stated}: use the one the panel names"
+        checks.append(_result("environment", same, stated, told))
+        if not same:
+            return checks
+    unknown = unknown_items(tasks.tasks, environment)
+    if unknown:
+        return [*checks, _failed("items", f"{environment.name} has no {listed(unknown)}")]
+    checks += [_categories(tasks, environment), _feasible(tasks, environment)]
+    if stated is None or tasks.design is None:
+        checks.append(_open("scores", "follow only in the environment that scored them"))
+        return checks
+    return [*checks, _scores(tasks, environment), _compiled(tasks, environment)]
+
+
+def unknown_items(tasks: Sequence[Task], environment: Environment) -> list[str]:
+    """Names in tasks that are no items, sorted; regions without a direction among them."""
+    names = {name for task in tasks for name in (task.anchor, *task.choices)}
+    regions = {task.region for task in tasks if task.region is not None}
+    return sorted(names - {*environment.items}) + sorted(regions - {*environment.regions})
+
+
+def feasible_masks(tasks: TaskSet, environment: Environment) -> dict[str, int]:
+    """Feasible portfolios by task id, from the tags; of families that a design knows.
+
+    All names must be items of the environment.
+    """
+    found: dict[str, int] = {}
+    for family, chosen in _by_family(tasks):
+        rows = _candidates(chosen, environment)
+        masks = bits_of(feasible_portfolios(environment, family, rows)).tolist()
+        found |= dict(zip([task.id for task in chosen], masks, strict=True))
+    return found
+
+
+def _by_family(tasks: TaskSet) -> Iterator[tuple[Family, list[Task]]]:
+    """Families and their tasks; those of the packaged design where there is none."""
+    design = read_design() if tasks.design is None else parse_design(tasks.design)
+    for family in design.families:
+        chosen = [task for task in tasks.tasks if task.family == family.name]
+        if chosen:
+            yield family, chosen
+
+
+def _candidates(tasks: list[Task], environment: Environment) -> Candidates:
+    at, region = environment.index, [*environment.regions, None]
+    diets = [*DIETS, None]
+    unknown = len(diets) - 1, len(region) - 1
+    columns = (
+        [at[task.anchor] for task in tasks],
+        [[at[name] for name in task.choices] for task in tasks],
+        [0] * len(tasks),
+        [diets.index(task.diet) for task in tasks],
+        [task.max_nova or -1 for task in tasks],
+        [region.index(task.region) for task in tasks],
+    )
+    anchors, choices, ease, diet, cap, place = (np.array(column, np.int64) for column in columns)
+    diet[diet == unknown[0]] = place[place == unknown[1]] = -1
+    return Candidates(anchors, choices, ease, diet, cap, place)
+
+
+def _categories(tasks: TaskSet, environment: Environment) -> Check:
+    index, tags = environment.index, environment.tags
+    bad = [t.id for t in tasks.tasks if tags[index[t.anchor]].category != t.category]
+    return _result("categories", not bad, "those of the anchors", listed(bad))
+
+
+def _feasible(tasks: TaskSet, environment: Environment) -> Check:
+    """Masks as the tags give them; where a task has none, scores that they allow."""
+    masks = feasible_masks(tasks, environment)
+    bad = []
+    for task in tasks.tasks:
+        mask = masks.get(task.id)
+        if mask is None:
+            continue
+        if task.feasible is not None:
+            fits = task.feasible == mask
+        else:  # the worst feasible portfolio has 0, as all infeasible ones have
+            kept = [score for p, score in enumerate(task.scores) if mask >> p & 1]
+            fits = 0 in kept and sum(kept) == sum(task.scores)
+        if not fits:
+            bad.append(task.id)
+    told = f"{len(masks)} of {len(tasks)} tasks as the tags give them"
+    return _result("feasible portfolios", not bad, told, listed(bad))
+
+
+def _scores(tasks: TaskSet, environment: Environment) -> Check:
+    bad = []
+    for family, chosen in _by_family(tasks):
+        maps = score_maps(environment, family, _candidates(chosen, environment))
+        for task, scores in zip(chosen, maps.scores.bps.tolist(), strict=True):
+            wrong = [p for p, score in enumerate(scores) if score != task.scores[p]]
+            if wrong:
+                p = wrong[0]
+                bad.append(f"{task.id} {PORTFOLIOS[p]} {task.scores[p]}, not {scores[p]}")
+    count = len(tasks) * len(PORTFOLIOS)
+    return _result("scores", not bad, f"all {count:,} follow from the environment", listed(bad, 3))
+
+
+def _compiled(tasks: TaskSet, environment: Environment) -> Check:
+    """The panel itself, compiled anew."""
+    title = tasks.environment["name"]
+    again = compile_panels(environment, parse_design(tasks.design or {}), title)
+    found = {panel.panels[0]: table_sha256(columns_of(panel)) for panel in again}
+    own = table_sha256(columns_of(tasks))
+    same = found.get(tasks.panels[0]) == own
+    return _result("compilation", same, "compiled anew, the same", "compiled anew, another panel")
+
+
+def _result(check: str, passed: bool, detail: str, problem: str) -> Check:
+    return _passed(check, detail) if passed else _failed(check, problem)
+
+
+def _passed(check: str, detail: str) -> Check:
+    return {"check": check, "passed": True, "detail": detail}
+
+
+def _failed(check: str, detail: str) -> Check:
+    return {"check": check, "passed": False, "detail": detail}
+
+
+def _open(check: str, detail: str) -> Check:
+    return {"check": check, "passed": None, "detail": detail}

@@ -121,7 +121,7 @@ def build_matrix(
     Raises
     ------
     InputError
-        Fewer than two models, lengths that differ, an id given twice, one stratum id for
+        No model, lengths that differ, an id given twice, one stratum id for
         two panel × family combinations, or values too large for exact arithmetic.
     """
     _check_lengths(models, names, tasks, strata, clusters, values, chance)
@@ -177,12 +177,8 @@ def _check_lengths(
     values: NDArray[np.float64] | Quantised,
     chance: NDArray[np.float64] | None,
 ) -> None:
-    if len(models) < 2:
-        raise InputError(
-            f"{len(models)} model in the table: a comparison needs at least two"
-            if len(models) == 1
-            else "no model in the table"
-        )
+    if not models:
+        raise InputError("no model in the table")
     for what, ids in (("model", models), ("task", tasks)):
         twice = [name for name, count in Counter(ids).items() if count > 1]
         if twice:

@@ -24,18 +24,15 @@ def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
     Raises
     ------
     InputError
-        A thin stratum, no model that varies, or sizes beyond the limits.
+        One model, a thin stratum, no model that varies, or sizes beyond the limits.
     """
+    if len(matrix.models) < 2:
+        raise InputError("1 model in the table: a comparison needs at least two")
     plan.check_size(len(matrix.models))
     design = matrix.design
-    empty = design.empty_probabilities()
-    if empty.sum() > THIN_LIMIT:
-        thin = int(empty.argmax())
-        raise InputError(
-            f"stratum {shown(matrix.strata[thin].id)} is touched by only {design.touching[thin]}"
-            f" of {design.clusters} clusters: a bootstrap draw would leave a stratum empty with"
-            f" probability {empty.sum():.2g} (limit {THIN_LIMIT}); add clusters to it or merge it"
-        )
+    thin = thin_stratum(matrix)
+    if thin is not None:
+        raise InputError(f"{thin}; add clusters to it or merge it")
     varies = matrix.varies
     if not varies.any():
         raise InputError(
@@ -52,6 +49,20 @@ def check(matrix: ScoreMatrix, plan: Plan) -> tuple[Weights, list[str]]:
     except ValueError as error:
         raise InputError(str(error)) from error
     return weights, _warnings(matrix, plan, varies) + _coarse(weights)
+
+
+def thin_stratum(matrix: ScoreMatrix) -> str | None:
+    """What keeps the strata from being resampled: one that too few clusters touch."""
+    design = matrix.design
+    empty = design.empty_probabilities()
+    if empty.sum() <= THIN_LIMIT:
+        return None
+    thin = int(empty.argmax())
+    return (
+        f"stratum {shown(matrix.strata[thin].id)} is touched by only {design.touching[thin]} of"
+        f" {design.clusters} clusters: a bootstrap draw would leave a stratum empty with"
+        f" probability {empty.sum():.2g} (limit {THIN_LIMIT})"
+    )
 
 
 def _coarse(weights: Weights) -> list[str]:

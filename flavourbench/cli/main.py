@@ -11,9 +11,11 @@ from typing import Annotated, TextIO
 import typer
 
 from flavourbench import __version__
-from flavourbench.cli import infer, leaderboard
+from flavourbench.cli import compile as compiling
+from flavourbench.cli import infer, leaderboard, score
 from flavourbench.cli.entry import STOPS, Stopped
 from flavourbench.cli.env.app import app as env_app
+from flavourbench.cli.tasks.app import app as tasks_app
 from flavourbench.errors import FlavourBenchError, os_reason, shown
 
 #: Exit codes of a shell for what a signal ended.
@@ -31,7 +33,10 @@ app = typer.Typer(
 )
 app.command("infer", epilog=infer.EXAMPLES)(infer.command)
 app.command("leaderboard", epilog=leaderboard.EXAMPLES)(leaderboard.command)
+app.command("compile", epilog=compiling.EXAMPLES)(compiling.command)
+app.command("score", epilog=score.EXAMPLES)(score.command)
 app.add_typer(env_app, name="env")
+app.add_typer(tasks_app, name="tasks")
 
 
 def _version(value: bool) -> None:

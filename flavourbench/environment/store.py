@@ -283,6 +283,12 @@ def open_environment(text: str | None = None) -> Environment:
         raise CheckError(f"{error}: import it again, with --force in its place") from error
 
 
+def find_identity(identity: str) -> Path | None:
+    """The folder of a stored environment with that identity, or None."""
+    known = {entry.get("identity"): entry["name"] for entry in summaries()}
+    return store_folder() / known[identity] if identity in known else None
+
+
 def summaries() -> list[dict[str, Any]]:
     """Name, size and identity of each stored environment, or what is wrong with it."""
     found: list[dict[str, Any]] = []

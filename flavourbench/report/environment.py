@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from flavourbench.report.screen import WIDEST, Screen, show
+from flavourbench.report.screen import WIDEST, Screen, add_column, plain_table, show
 
 Answer = Mapping[str, Any]
 #: Key of a result → head of its column, and how its values are written.
@@ -106,21 +106,12 @@ def _print_results(
 
 
 def _results_table(results: Sequence[Answer], keys: Sequence[str], screen: Screen) -> Table:
-    table = _table(screen)
+    table = plain_table(screen)
     for key in keys:
-        _add_column(table, _HEADS.get(key, key), key in _NUMBERS or key == "nova")
+        add_column(table, _HEADS.get(key, key), key in _NUMBERS or key == "nova")
     for result in results:
         table.add_row(*(Text(screen.text(_cell(key, result.get(key)))) for key in keys))
     return table
-
-
-def _table(screen: Screen) -> Table:
-    return Table(box=screen.box, show_edge=False, padding=(0, 1), pad_edge=False)
-
-
-def _add_column(table: Table, head: str, right: bool) -> None:
-    # Folded where the screen is narrow: rich would cut with a sign that ASCII lacks.
-    table.add_column(Text(head), justify="right" if right else "left", overflow="fold")
 
 
 def _cell(key: str, value: Any) -> str:
@@ -204,9 +195,9 @@ def _counts_table(description: Answer, screen: Screen) -> Table:
         (name if entry["direction"] else f"{name} (no direction)", entry["items"])
         for name, entry in description["regions"].items()
     ]
-    table = _table(screen)
+    table = plain_table(screen)
     for head in ("category", "items", "region", "items"):
-        _add_column(table, head, head == "items")
+        add_column(table, head, head == "items")
     for at in range(max(len(categories), len(regions))):
         cells = []
         for column in (categories, regions):
@@ -227,9 +218,9 @@ def print_list(environments: Sequence[Answer], folder: str) -> None:
 
     def draw(out: Console, screen: Screen) -> None:
         if environments:
-            table = _table(screen)
+            table = plain_table(screen)
             for head in ("name", "items", "dimensions", "identity"):
-                _add_column(table, head, head in ("items", "dimensions"))
+                add_column(table, head, head in ("items", "dimensions"))
             for entry in environments:
                 if "problem" in entry:
                     table.add_row(Text(entry["name"]), "", "", Text(screen.text(entry["problem"])))
@@ -242,20 +233,5 @@ def print_list(environments: Sequence[Answer], folder: str) -> None:
         else:
             out.print(Text("No environment is stored: see `fb env import --help`."))
         out.print(Text(screen.text(f"Folder: {folder}", 4096), style="dim"), soft_wrap=True)
-
-    show(draw, whole=True)
-
-
-def print_checks(checks: Sequence[Answer], place: str) -> None:
-    """Print what was verified, and how it came out."""
-
-    def draw(out: Console, screen: Screen) -> None:
-        for check in checks:
-            style = "green" if check["passed"] else "bold red"
-            verdict = "ok" if check["passed"] else "FAILED"
-            line = Text(f"{verdict:6} ", style=style)
-            line.append(screen.text(f"{check['check']}: {check['detail']}", 400), style="none")
-            out.print(line, soft_wrap=True)
-        out.print(Text(screen.text(f"Environment: {place}", 4096), style="dim"), soft_wrap=True)
 
     show(draw, whole=True)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from rich.box import Box
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from flavourbench.errors import shown
 
@@ -87,3 +89,16 @@ def show(
     with out.capture() as captured:
         draw(out, Screen(out.width, out.options.encoding))
     out.file.write(captured.get())
+
+
+def plain_table(screen: Screen) -> Table:
+    """A table without a frame."""
+    return Table(box=screen.box, show_edge=False, padding=(0, 1), pad_edge=False)
+
+
+def add_column(table: Table, head: str, right: bool) -> None:
+    """A column whose cells fold where the screen is narrow.
+
+    rich would cut them with a sign that ASCII lacks.
+    """
+    table.add_column(Text(head), justify="right" if right else "left", overflow="fold")

@@ -15,6 +15,7 @@ from flavourbench.errors import InputError, listed, shown
 from flavourbench.identity import json_sha256
 from flavourbench.settings import Table, plain_values, read_toml, template_fields
 
+_PACKAGED = resources.files("flavourbench.data") / "design.toml"
 #: Kinds of candidate rules, pool relations and feasibility (:mod:`flavourbench.tasks.pools`).
 RULES = ("spaced", "sparse", "poles")
 RELATIONS = ("same_category", "complementary", "shared_region", "no_shared_word", "nova_known")
@@ -125,10 +126,15 @@ def read_design(path: Path | None = None) -> TaskDesign:
     InputError
         It cannot be read, or says something that is no design, with the value.
     """
-    if path is None:
-        with resources.as_file(resources.files("flavourbench.data") / "design.toml") as packaged:
-            return read_toml(packaged, parse_design)
-    return read_toml(path, parse_design)
+    if path is not None:
+        return read_toml(path, parse_design)
+    with resources.as_file(_PACKAGED) as packaged:
+        return read_toml(packaged, parse_design)
+
+
+def design_text() -> str:
+    """The design file of the package."""
+    return _PACKAGED.read_text("utf-8")
 
 
 def parse_design(content: Mapping[str, Any]) -> TaskDesign:

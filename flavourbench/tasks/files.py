@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from flavourbench.errors import InputError, listed, shown
+from flavourbench.errors import FlavourBenchError, InputError, listed, shown
 from flavourbench.folders import is_file, is_folder
+from flavourbench.tasks.answers import Answer, panel_summary
 from flavourbench.tasks.panel import PANEL, read_panel
 from flavourbench.tasks.published import read_published
-from flavourbench.tasks.taskset import TaskSet, joined
+from flavourbench.tasks.taskset import Task, TaskSet, joined
 
 
 def read_tasks(path: Path) -> TaskSet:
@@ -37,6 +39,37 @@ def read_tasks(path: Path) -> TaskSet:
 def read_all(paths: Sequence[Path]) -> TaskSet:
     """Several panels as one set; errors as :func:`read_tasks` and :func:`joined`."""
     return joined([read_tasks(path) for path in paths])
+
+
+def summaries(path: Path) -> list[Answer] | None:
+    """Each panel in a folder of panels, or what is wrong with it; None for anything else."""
+    if PANEL.at(path) or not is_folder(path):
+        return None
+    found: list[Answer] = []
+    for folder in panel_folders(path):
+        try:
+            found.append(panel_summary(read_panel(folder)) | {"path": str(folder)})
+        except FlavourBenchError as error:
+            found.append({"panel": folder.name, "problem": str(error)})
+    return found or None
+
+
+def find_task(path: Path, task_id: str) -> tuple[TaskSet, Task]:
+    """A task by its id, and its set: a panel, a task file, or any panel of a folder.
+
+    Raises
+    ------
+    InputError
+        There is no such task; other errors as :func:`read_tasks`.
+    """
+    several = [] if PANEL.at(path) or not is_folder(path) else panel_folders(path)
+    sets = [read_tasks(place) for place in several or [path]]
+    for tasks in sets:
+        if task_id in tasks.by_id:
+            return tasks, tasks.by_id[task_id]
+    near = difflib.get_close_matches(task_id, [name for tasks in sets for name in tasks.by_id], 3)
+    hint = f"did you mean {listed(near)}?" if near else "see `fb tasks list`"
+    raise InputError(f"no task {shown(task_id)} in {shown(path, 200)}: {hint}")
 
 
 def panel_folders(path: Path) -> list[Path]:

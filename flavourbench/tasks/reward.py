@@ -1,8 +1,9 @@
-"""The score of an answer: parse it, and look the portfolio up."""
+"""The score of an answer: parse it, and look its portfolio up."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +11,59 @@ from numpy.typing import NDArray
 from flavourbench.tasks.diagnostics import POINT
 from flavourbench.tasks.labels import PORTFOLIO_INDEX
 from flavourbench.tasks.parsing import Parser, parser_named
-from flavourbench.tasks.taskset import Task
+from flavourbench.tasks.taskset import Task, TaskSet
+
+#: The reason of a task that has no answer.
+MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """What an answer is worth.
+
+    Attributes
+    ----------
+    task : the task
+    selection : str as "ACF", or None where the answer is invalid or missing
+    reason : str, why there is no selection, or None
+    bps : int, basis points, or None without a selection
+    """
+
+    task: Task
+    selection: str | None
+    reason: str | None
+    bps: int | None
+
+
+def grades(tasks: TaskSet, texts: Mapping[str, str]) -> list[Grade]:
+    """Grades of all tasks in their order.
+
+    Parameters
+    ----------
+    texts : task id → answer; tasks without one are missing
+    """
+    parse = parser_named(tasks.parser)
+    found = []
+    for task in tasks.tasks:
+        text = texts.get(task.id)
+        if text is None:
+            found.append(Grade(task, None, MISSING, None))
+            continue
+        parsed = parse(text, task.choices)
+        bps = None if parsed.selection is None else score_of(task, parsed.selection)
+        found.append(Grade(task, parsed.selection, parsed.reason, bps))
+    return found
+
+
+def score_of(task: Task, selection: str) -> int:
+    """Basis points of a selection, its labels in alphabetical order."""
+    return task.scores[PORTFOLIO_INDEX[selection]]
 
 
 def reward(task: Task, text: str) -> float:
     """Score of an answer in points, 0 to 100; 0 where it is invalid.
 
-    The parser is that of the task.
+    The answer is read by the parser of the task, as in a benchmark.
     """
     return float(rewards([task], [text])[0])
 
@@ -36,5 +83,5 @@ def rewards(tasks: Sequence[Task], texts: Sequence[str]) -> NDArray[np.float64]:
         if parse is None:
             parse = parsers[task.parser] = parser_named(task.parser)
         selection = parse(text, task.choices).selection
-        found.append(0 if selection is None else task.scores[PORTFOLIO_INDEX[selection]])
+        found.append(0 if selection is None else score_of(task, selection))
     return np.array(found, np.float64) / POINT

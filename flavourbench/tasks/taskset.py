@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
@@ -216,10 +216,18 @@ class TaskSet:
         found.flags.writeable = False
         return found
 
-    def where(self, wanted: Callable[[Task], bool]) -> TaskSet:
-        """The tasks that are wanted, with the origin of all of them."""
-        kept = tuple(task for task in self.tasks if wanted(task))
-        return TaskSet(kept, self.environment, self.design, self.sources)
+    def of_family(self, family: str) -> TaskSet:
+        """The tasks of one family.
+
+        Raises
+        ------
+        InputError
+            There is none.
+        """
+        kept = tuple(task for task in self.tasks if task.family == family)
+        if not kept:
+            raise InputError(f"no task of family {shown(family)}: use {listed([*self.families])}")
+        return replace(self, tasks=kept)
 
 
 def joined(sets: Sequence[TaskSet]) -> TaskSet:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from flavourbench.environment import Environment
 from flavourbench.environment.taxonomy import DIETS
-from flavourbench.errors import CheckError, listed
+from flavourbench.errors import CheckError, InputError, listed
 from flavourbench.identity import table_sha256
 from flavourbench.tasks.compiler import compile_panels, label_order
 from flavourbench.tasks.design import (
@@ -27,17 +28,21 @@ from flavourbench.tasks.panel import PANEL, TASKS, columns_of, manifest_of, read
 from flavourbench.tasks.pools import Candidates
 from flavourbench.tasks.prompt import render
 from flavourbench.tasks.published import read_published
-from flavourbench.tasks.taskset import Task, TaskSet
+from flavourbench.tasks.taskset import Task, TaskSet, joined
 
+#: What reading published rows has checked.
+_ROWS = "{} tasks: prompt digests, optima, chance levels and margins follow"
 Check = dict[str, Any]
+Scorer = Callable[[TaskSet], Environment | None]
 
 
-def verify(path: Path, environment: Environment | None = None) -> list[Check]:
+def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
     """Derive again what a panel folder or a published task file states.
 
     Parameters
     ----------
-    environment : what scored the tasks; with it every score and the selection itself follow
+    scorer : finds the environment that scored some tasks, or None; with it every score and
+        the selection itself follow
 
     Returns
     -------
@@ -51,10 +56,7 @@ def verify(path: Path, environment: Environment | None = None) -> list[Check]:
     """
     if not PANEL.at(path):
         tasks = read_published(path)
-        checks = [
-            _passed("rows", f"{len(tasks)} tasks: digests, optima, chance and margins follow")
-        ]
-        return checks + _content_checks(tasks, environment)
+        return [_passed("rows", _ROWS.format(len(tasks))), *_content_checks(tasks, scorer)]
     try:
         tasks, manifest = read_with_manifest(path)
     except CheckError as error:
@@ -71,10 +73,35 @@ def verify(path: Path, environment: Environment | None = None) -> list[Check]:
     checks.append(
         _result("manifest", not wrong, "states what follows", f"{listed(wrong)} do not follow")
     )
-    return checks + _content_checks(tasks, environment)
+    return checks + _content_checks(tasks, scorer)
 
 
-def _content_checks(tasks: TaskSet, environment: Environment | None) -> list[Check]:
+def imported(files: Sequence[Path], environment: Environment | None) -> tuple[TaskSet, list[Check]]:
+    """Published task files as one set, and what was and could not be checked.
+
+    Parameters
+    ----------
+    environment : whose tags tell which portfolios are feasible, or None
+
+    Raises
+    ------
+    InputError
+        A row that is no task (see :func:`read_published`), or tags that its scores contradict.
+    """
+    tasks = joined([read_published(path) for path in files])
+    checks = [_passed("rows", _ROWS.format(len(tasks)))]
+    checks += _content_checks(tasks, lambda _: environment)
+    failed = [f"{c['check']}: {c['detail']}" for c in checks if c["passed"] is False]
+    if failed:
+        raise InputError(f"{listed([path.name for path in files])}: {'; '.join(failed)}")
+    if environment is not None:
+        masks = feasible_masks(tasks, environment)
+        known = [replace(t, feasible=masks.get(t.id, t.feasible)) for t in tasks.tasks]
+        tasks = replace(tasks, tasks=tuple(known))
+    return tasks, checks
+
+
+def _content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
     checks = [_anchoring(tasks)]
     if tasks.design is None:
         checks.append(_open("prompts", "no design to render them anew: imported as they are"))
@@ -82,8 +109,9 @@ def _content_checks(tasks: TaskSet, environment: Environment | None) -> list[Che
     else:
         design = parse_design(tasks.design)
         checks += [_prompts(tasks, design), _labels(tasks, design), _rules(tasks, design)]
+    environment = None if scorer is None else scorer(tasks)
     if environment is None:
-        checks.append(_open("scores", "no environment: pass --env to derive every score"))
+        checks.append(_open("scores", "without the environment that scored them (--env)"))
         return checks
     return checks + _with_environment(tasks, environment)
 

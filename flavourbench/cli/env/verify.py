@@ -42,8 +42,8 @@ def command(
     if json_output:
         echo_json({"environment": path.name, "passed": not failed, "checks": checks})
     else:
-        from flavourbench.report.environment import print_checks
+        from flavourbench.report.checks import print_checks
 
-        print_checks(checks, str(path))
+        print_checks(checks, "Environment", str(path))
     if failed:
         raise CheckError(f"environment {path.name}: {', '.join(failed)} failed")

@@ -1,0 +1,65 @@
+"""``fb score``: answers in hand against a panel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flavourbench.analysis.plan import Plan
+from flavourbench.cli.common import Json, echo_json, load_arrow, progress_bar
+from flavourbench.errors import CheckError
+
+DEFAULT = Plan()
+EXAMPLES = """\b
+Examples:
+  fb tasks template panels/test-1 answers.jsonl       the file to fill in
+  fb score answers.jsonl --tasks panels/test-1
+  fb score answers.jsonl --tasks panels/test-1 --tasks panels/test-2 --json"""
+
+
+def command(
+    responses: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESPONSES",
+            help='JSONL, one answer a line: {"task_id": …, "response": "…"}; null is missing.',
+        ),
+    ],
+    tasks: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="PANEL",
+            help="Panel folder or published task file. Repeatable: panels count the same.",
+        ),
+    ],
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = DEFAULT.draws,
+    flips: Annotated[int, typer.Option(help="Sign flips.")] = DEFAULT.flips,
+    seed: Annotated[int, typer.Option(help="Seed of all random words.")] = DEFAULT.seed,
+    json_output: Json = False,
+) -> None:
+    """Score one model's answers: by task and family, with an interval and a test.
+
+    There is a comparable score only if every task has a valid answer; else the exit code is
+    1, and it says what is missing.
+    """
+    plan = Plan(draws, flips, seed)
+    load_arrow()
+    from flavourbench.analysis.scoring import score_model, score_object
+    from flavourbench.tasks.files import read_all
+    from flavourbench.tasks.responses import read_responses
+    from flavourbench.tasks.reward import grades
+
+    chosen = read_all(tasks)
+    graded = grades(chosen, read_responses(responses, chosen))
+    with progress_bar():
+        found = score_model(graded, plan)
+    if json_output:
+        echo_json(score_object(found))
+    else:
+        from flavourbench.report.tasks import print_score
+
+        print_score(score_object(found), ", ".join(map(str, tasks)))
+    if not found.comparable:
+        raise CheckError(found.lacking)

@@ -1,0 +1,1 @@
+"""``fb tasks``: panels and their tasks, one file per command."""

@@ -1,0 +1,64 @@
+"""What the commands of ``fb tasks`` share."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from flavourbench.environment import Environment
+    from flavourbench.tasks.taskset import TaskSet
+
+Panel = Annotated[
+    Path, typer.Argument(metavar="PANEL", help="Panel folder or published task file (JSONL).")
+]
+Scorer = Annotated[
+    str | None,
+    typer.Option(
+        "--env",
+        metavar="NAME",
+        help="Environment that scored the tasks.  [default: the stored one that the panel names]",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+
+
+def write_or_print(lines: list[str], out: Path | None, force: bool) -> None:
+    """Write lines of JSON to a file, or to standard output.
+
+    Raises
+    ------
+    InputError
+        The file exists (and ``force`` is not given), or cannot be written.
+    """
+    from flavourbench.errors import InputError
+    from flavourbench.folders import new_file
+
+    data = "".join(f"{line}\n" for line in lines).encode()
+    if out is not None:
+        new_file(out, data, force=force)
+    elif force:
+        raise InputError("--force replaces a file: name it")
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+
+
+def scoring_environment(tasks: TaskSet, env: str | None) -> Environment | None:
+    """The environment of that name, else the stored one that a panel names, if there is one.
+
+    Raises
+    ------
+    InputError
+        There is none of that name.
+    """
+    from flavourbench.environment.store import find_identity, open_environment
+
+    if env is not None:
+        return open_environment(env)
+    identity = tasks.environment.get("identity")
+    path = None if identity is None else find_identity(identity)
+    return None if path is None else open_environment(str(path))

@@ -1,0 +1,33 @@
+"""``fb tasks verify``: derive again what a panel states."""
+
+from __future__ import annotations
+
+from flavourbench.cli.common import Json, echo_json, load_arrow
+from flavourbench.cli.tasks.shared import Panel, Scorer, scoring_environment
+from flavourbench.errors import CheckError, shown
+
+EXAMPLES = """\b
+Examples:
+  fb tasks verify panels/test-1
+  fb tasks verify panels/test-1 --env epicure-cooc --json
+  fb tasks verify train_tasks.jsonl --env epicure-cooc"""
+
+
+def command(panel: Panel, env: Scorer = None, json_output: Json = False) -> None:
+    """Check files, prompts, labels and rules; with the environment every score too.
+
+    The exit code is 1 if anything is wrong.
+    """
+    load_arrow()
+    from flavourbench.tasks.verify import verify
+
+    checks = verify(panel, lambda tasks: scoring_environment(tasks, env))
+    failed = [check["check"] for check in checks if check["passed"] is False]
+    if json_output:
+        echo_json({"panel": panel.name, "passed": not failed, "checks": checks})
+    else:
+        from flavourbench.report.checks import print_checks
+
+        print_checks(checks, "Panel", str(panel))
+    if failed:
+        raise CheckError(f"panel {shown(panel, 200)}: {', '.join(failed)} failed")

@@ -169,7 +169,9 @@ def mutated(random: Random) -> str:
 
 
 def noise(random: Random) -> str:
-    """Characters of any plane, a marker among them at times."""
+    """Characters of any plane, a marker among them at times; or nothing but white space."""
+    if random.random() < 0.1:
+        return "".join(random.choices(BLANKS + BREAKS[:-1], k=random.randrange(9)))
     top = random.choice((0x80, 0x100, 0x3100, 0x110000))
     chars = [chr(random.randrange(top)) for _ in range(random.randrange(60))]
     if random.random() < 0.5:

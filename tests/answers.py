@@ -123,7 +123,7 @@ def near(random: Random) -> str:
         else c
         for c in chosen
     ]
-    payload = random.choice(JOINTS).join(pieces)
+    payload = random.choice((*JOINTS, *[", "] * 10)).join(pieces)
     if random.random() < 0.3:
         inside = ", ".join(random.choices(NAMES, k=random.choice((2, 3, 3, 3))))
         payload += random.choice((f" ({inside})", f"({inside}", f" [{inside}]", f" ({inside}))"))
@@ -169,7 +169,9 @@ def mutated(random: Random) -> str:
 
 
 def noise(random: Random) -> str:
-    """Characters of any plane, a marker among them at times."""
+    """Characters of any plane, a marker among them at times; or nothing but white space."""
+    if random.random() < 0.1:
+        return "".join(random.choices(BLANKS + BREAKS[:-1], k=random.randrange(9)))
     top = random.choice((0x80, 0x100, 0x3100, 0x110000))
     chars = [chr(random.randrange(top)) for _ in range(random.randrange(60))]
     if random.random() < 0.5:
@@ -177,22 +179,21 @@ def noise(random: Random) -> str:
     return "".join(chars)
 
 
+def plain(random: Random) -> str:
+    """What both parsers take."""
+    return f"{random.choice(MARKERS[:3])} {', '.join(labels(random))}"
+
+
+def several(random: Random) -> str:
+    """Two or three answers in one."""
+    kinds = random.choices((plain, near, any_answer), k=random.choice((2, 2, 3)))
+    return "\n".join(kind(random) for kind in kinds)
+
+
 def any_answer(random: Random) -> str:
-    kinds = ("valid", "soup", "soup", "near", "near", "mutated", "mutated", "noise", "several")
-    kind = random.choice(kinds)
-    match kind:
-        case "valid":
-            return valid(random)[0]
-        case "soup":
-            return soup(random)
-        case "near":
-            return near(random)
-        case "mutated":
-            return mutated(random)
-        case "several":
-            return "\n".join(any_answer(random) for _ in range(random.choice((2, 2, 3))))
-        case _:
-            return noise(random)
+    """An answer of any kind."""
+    kinds = (soup, soup, near, near, mutated, mutated, noise, several, lambda r: valid(r)[0])
+    return random.choice(kinds)(random)
 
 
 def _filled(unit: str, start: str = "", end: str = "") -> Callable[[int], str]:
@@ -230,15 +231,20 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "prose": _filled("Some words, and a few more of them.\n"),
     "letters of the marker": _filled("FINAL_"),
     "markers in one line": _filled("FINALSELECTION:"),
-    "markers with blanks in one line": _filled("FINALSELECTION: "),
+    "markers with blanks in one line": _filled(f"{_MARK} "),
     "markers without colon": _filled("FINAL_SELECTION "),
     "marker without colon, then blanks": _filled(" ", "FINAL_SELECTION"),
     "empty marker lines": _filled("FINALSELECTION:\n"),
-    "empty marker lines, blanks between": _filled("FINALSELECTION: \n\n\n\n* \n"),
+    "empty marker lines, blanks between": _filled(f"{_MARK} \n\n\n\n* \n"),
     "the same valid line": _filled(f"{_MARK} A, C, F\n"),
-    "different invalid lines": _numbered("FINALSELECTION:{0:x}\n"),
-    "different invalid lists": _numbered("FINALSELECTION:A,{0:x}\n"),
-    "different lists of names": _numbered("FINALSELECTION:basil,mint,{0:x}\n"),
+    "different invalid lines": _numbered(_MARK + "{0:x}\n"),
+    "different invalid lists": _numbered(_MARK + "A,{0:x}\n"),
+    "different lists of names": _numbered(_MARK + "basil,mint,{0:x}\n"),
+    # Just not too many to be judged, and each as slow as it gets.
+    "long lists of names": _numbered(f"{_MARK} basil, {'half and ' * 3}{'x' * 470} {{0:x}}\n"),
+    "long labelled names": _numbered(
+        f"{_MARK} A, C, F (basil, mint, and {'half and ' * 3}{'x' * 470} {{0:x}})\n"
+    ),
     "marker, then blanks": _filled(" ", _MARK),
     "marker, then blank lines": _filled("\n", _MARK),
     "marker, then stars": _filled("*", _MARK),

@@ -30,7 +30,7 @@ def fb1(text: str, choices: Sequence[str]) -> Verdict:
     payloads = list(payloads_of(split_lines(text)))
     if not payloads:
         return None, "no_marker"
-    if len({payload for payload in payloads if "," in payload}) > 4096:
+    if len({payload for payload in payloads if "," in payload}) > 2000:
         return None, "ambiguous"
     names = [compared(choice) for choice in choices]
     selections = {read(payload, names)[0] for payload in set(payloads)} - {None}
@@ -267,7 +267,7 @@ def cuts(text: str) -> list[list[str]]:
             size = conjunction(rest, at + 1) if char == " " else 0
             if size:
                 ways.append([first, collapsed(rest[:at]), collapsed(rest[at + 1 + size :])])
-    return [*(ways if len(ways) <= 5 else []), pieces]
+    return [*(ways if len(ways) <= 3 else []), pieces]
 
 
 def is_label(piece: str) -> bool:

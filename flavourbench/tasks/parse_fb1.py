@@ -39,9 +39,9 @@ from flavourbench.tasks.verdicts import INVALID, VALID, Parsed
 LONGEST = 1000
 #: An answer with more different lists than this is ``ambiguous`` whatever they hold; so a
 #: mebibyte of short lists takes no longer than other texts.
-MOST_LISTS = 4096
-#: At most so many "and" are tried as the last separator ("half and half" holds one itself).
-MOST_ANDS = 5
+MOST_LISTS = 2000
+#: "and" in the second of two pieces: the last separator, and one in each name ("half and half").
+MOST_ANDS = 3
 
 #: First and last of each run of invisible characters: soft hyphen, Arabic letter mark, Mongolian
 #: vowel separator, zero-width and bidi characters, variation selectors, byte order mark.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ ITEMS, DIMENSIONS, K = 1790, 300, 10
 def synthetic_environment() -> Environment:
     """Random rows and tags of the published size and proportions."""
     rng = np.random.default_rng(20260811)
-    words = [f"w{at:03d}" for at in range(900)]
+    words = ["".join(letters) for letters in product("abcdefghij", repeat=3)][:900]
     names = sorted(
         {f"{words[a]}_{words[b]}" for a, b in rng.integers(0, len(words), (ITEMS + 200, 2))}
     )[:ITEMS]

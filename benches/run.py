@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from benches.baseline import BaselineResult, published_way
 from benches.environment import bench_environment
 from benches.report import say, timed
+from benches.tasks import bench_tasks
 from fbcore.blocks import default_threads
 from fbcore.bootstrap import bootstrap
 from fbcore.design import contributions, stratum_weights
@@ -275,6 +276,7 @@ def main() -> int:
     matrix, plan = bundled_matrix(), Plan()
     bench_analysis(matrix, plan, 1 if quick else 3)
     bench_environment(3 if quick else 7)
+    bench_tasks(3 if quick else 7)
     bench_commands()
     bench_memory()
     bench_scaling(quick)

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +22,20 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of the view.")]
 #: Shorter work shows no bar.
 _PATIENCE = 1.0
+
+
+def command_group(purpose: str, commands: dict[str, ModuleType]) -> typer.Typer:
+    """Subcommands by name, each a module with ``command`` and ``EXAMPLES``; alone it shows help."""
+    app = typer.Typer(help=purpose, invoke_without_command=True, rich_markup_mode=None)
+    for name, module in commands.items():
+        app.command(name, epilog=module.EXAMPLES)(module.command)
+
+    @app.callback()
+    def _alone(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    return app
 
 
 def echo_json(value: dict[str, Any] | list[dict[str, Any]]) -> None:

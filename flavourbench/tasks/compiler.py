@@ -72,7 +72,7 @@ def compile_panels(
     for family in design.families:
         ready.append(_ready(environment, design, family, candidates(environment, family, allowed)))
         if progress is not None:
-            progress("candidates", 1, steps)
+            progress("compiling", 1, steps)
     code = task_code(environment, design, title)
     used = _Used()
     found = []
@@ -93,7 +93,7 @@ def compile_panels(
             )
         )
         if progress is not None:
-            progress("candidates", 1, steps)
+            progress("compiling", 1, steps)
     return found
 
 
@@ -134,11 +134,13 @@ def _select(
         picked = ready.candidates.take(np.array(rows, np.int64))
         taken.update(picked.anchors.tolist())
         categories = {environment.tags[at].category for at in picked.anchors.tolist()}
-        if len(categories) < (design.least_categories if ready.family.ranked else 1):
+        least = design.least_categories if ready.family.ranked else 1
+        if len(categories) < least:
+            have = f" ({listed(sorted(categories))})" if categories else ""
             raise InputError(
-                f"panel {panel.name}: {len(rows)} tasks of family {ready.family.name} with anchors"
-                f" of {len(categories)} categories ({listed(sorted(categories))}); needed are"
-                f" {design.least_categories}: use a larger environment, or another --design"
+                f"panel {panel.name}: {len(rows)} tasks of family {ready.family.name}, anchors of"
+                f" {len(categories)} categories{have}, needed are {least}: use a larger"
+                " environment, or another --design"
             )
         found.append((ready.family, picked, [ready.strata[row] for row in rows]))
     return found

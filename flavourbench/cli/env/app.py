@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import typer
-
+from flavourbench.cli.common import command_group
 from flavourbench.cli.env import (
     feasible,
     importing,
@@ -20,30 +19,21 @@ from flavourbench.cli.env import (
     verify,
 )
 
-app = typer.Typer(
-    help="Import environments and ask them: neighbours, substitutes, pairings, regions.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
+app = command_group(
+    "Import environments and ask them: neighbours, substitutes, pairings, regions.",
+    {
+        "list": listing,
+        "info": info,
+        "neighbors": neighbors,
+        "substitutes": substitutes,
+        "pairings": pairings,
+        "feasible": feasible,
+        "region": region,
+        "morph": morph,
+        "resolve": resolve,
+        "import": importing,
+        "pull": pull,
+        "verify": verify,
+        "remove": remove,
+    },
 )
-for name, module in {
-    "list": listing,
-    "info": info,
-    "neighbors": neighbors,
-    "substitutes": substitutes,
-    "pairings": pairings,
-    "feasible": feasible,
-    "region": region,
-    "morph": morph,
-    "resolve": resolve,
-    "import": importing,
-    "pull": pull,
-    "verify": verify,
-    "remove": remove,
-}.items():
-    app.command(name, epilog=module.EXAMPLES)(module.command)
-
-
-@app.callback()
-def _main(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import typer
-
+from flavourbench.cli.common import command_group
 from flavourbench.cli.tasks import export, importing, listing, show, stats, template, verify
 
-app = typer.Typer(
-    help="Look at panels and their tasks; import, export and verify them.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
+app = command_group(
+    "Look at panels and their tasks; import, export and verify them.",
+    {
+        "list": listing,
+        "show": show,
+        "stats": stats,
+        "verify": verify,
+        "template": template,
+        "import": importing,
+        "export": export,
+    },
 )
-for name, module in {
-    "list": listing,
-    "show": show,
-    "stats": stats,
-    "verify": verify,
-    "template": template,
-    "import": importing,
-    "export": export,
-}.items():
-    app.command(name, epilog=module.EXAMPLES)(module.command)
-
-
-@app.callback()
-def _main(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())

@@ -15,7 +15,7 @@ payload is read in this order:
 An answer is valid when all its valid payloads give one selection; invalid ones beside them do
 not matter. Without any, the reason is that of the last payload, the first of these:
 
-========================================================  ===========================================
+======================================================  ===========================================
 nothing left                                            ``count``
 three labels, then three pieces in brackets             ``duplicate``, ``name_mismatch``
 pieces of one form                                      ``count``, ``duplicate``, ``name_mismatch``
@@ -23,7 +23,7 @@ nothing but labels, white space, ``,;/|+&-`` and "and"  ``separator`` if three, 
 a piece is one character and no label                   ``unknown_label``
 begins with three different labels, rightly separated   ``trailing_text``
 anything else                                           ``unknown_label``
-========================================================  ===========================================
+======================================================  ===========================================
 """
 
 from __future__ import annotations

@@ -16,11 +16,18 @@ MARKERS = (
     *("FINAL_SELECTION:", "FINAL_SELECTION :", "final_selection:", "FINALSELECTION:"),
     *("FINAL SELECTION:", "FINAL\\_SELECTION:", "**FINAL_SELECTION:**", "`FINAL_SELECTION`:"),
     *("FINAL_SELECTION：", "ＦＩＮＡＬ＿SELECTION:", "FINAL\u200b_SELECTION:", "ＦINAL_SELECTION:"),
-    *("1. FINAL_SELECTION:", "> - 12) FINAL_SELECTION:", "### FINAL_SELECTION:", "F\u0131NAL:"),
+    *(
+        "1. FINAL_SELECTION:",
+        "> - 12) FINAL_SELECTION:",
+        "### FINAL_SELECTION:",
+        "F\u0131NAL_SELECTION:",
+    ),
     *('"FINAL_SELECTION":', "the FINAL_SELECTION:", "1234. FINAL_SELECTION:", "FINAL_SELECTION"),
     *(
         "1. 2. FINAL_SELECTION:",
         "FINAL__SELECTION:",
+        "FINAL_\u017fELECTION:",
+        "_FINAL_SELECTION_ :",
         "FINAL  SELECTION:",
         "\u2022 Final Selection:",
     ),
@@ -127,6 +134,9 @@ def near(random: Random) -> str:
     if random.random() < 0.3:
         inside = ", ".join(random.choices(NAMES, k=random.choice((2, 3, 3, 3))))
         payload += random.choice((f" ({inside})", f"({inside}", f" [{inside}]", f" ({inside}))"))
+    if random.random() < 0.2:
+        start, end = random.choice(WRAPPERS)
+        payload = random.choice((f"{start}_{payload}_{end}", f"{start}{payload}.{end}"))
     payload += random.choice(("", "", " because of taste", ", since", " - basil", ".", ".."))
     return f"{random.choice(MARKERS[:4])} {payload}"
 
@@ -180,8 +190,9 @@ def noise(random: Random) -> str:
 
 
 def plain(random: Random) -> str:
-    """What both parsers take."""
-    return f"{random.choice(MARKERS[:3])} {', '.join(labels(random))}"
+    """What both parsers take, mostly."""
+    end = random.choice(("", "", "", "**", "_`", " ", "\t", " _", *CLOSERS, "**<|close|>response"))
+    return f"{random.choice(MARKERS[:3])} {', '.join(labels(random))}{end}"
 
 
 def several(random: Random) -> str:

@@ -12,17 +12,18 @@ payload is read in this order:
    split at one. All three must be of one form: labels, names, or labelled names ("A. basil").
    Three labels may be followed by their names in brackets.
 
-Of an invalid payload the first of these is the reason:
+An answer is valid when all its valid payloads give one selection; invalid ones beside them do
+not matter. Without any, the reason is that of the last payload, the first of these:
 
-======================================================  =================================
+======================================================  ===========================================
 nothing left                                            ``count``
-three labels, then brackets                             ``duplicate``, ``name_mismatch``
+three labels, then three pieces in brackets             ``duplicate``, ``name_mismatch``
 pieces of one form                                      ``count``, ``duplicate``, ``name_mismatch``
 nothing but labels, white space, ``,;/|+&-`` and "and"  ``separator`` if three, else ``count``
 a piece is one character and no label                   ``unknown_label``
 begins with three different labels, rightly separated   ``trailing_text``
 anything else                                           ``unknown_label``
-======================================================  =================================
+======================================================  ===========================================
 """
 
 from __future__ import annotations

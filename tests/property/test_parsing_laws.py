@@ -42,6 +42,16 @@ def test_both_implementations_agree(parser: str) -> None:
     assert {verdict.selection for verdict in said} == {*PORTFOLIO_INDEX, None}
 
 
+@each_parser
+def test_both_agree_on_every_character(parser: str) -> None:
+    """All that is cleaned away, mapped, blank or like a letter lies in these ranges."""
+    for code in (*range(0x2100), *range(0x3000, 0x3100), *range(0xFE00, 0x10000)):
+        c = chr(code)
+        agreed(parser, f"{c}FINAL_SELECTION: A, C, F")
+        agreed(parser, f"FINAL{c}SELECTION{c}: A, C, F")
+        agreed(parser, f"FINAL_SELECTION:{c}A,{c} C, F{c}")
+
+
 def test_valid_answers_are_valid() -> None:
     random = Random(20260902)
     for _ in range(5_000):
@@ -60,7 +70,7 @@ def test_both_agree_on_hostile_texts(parser: str, shape: str) -> None:
 def test_both_agree_on_a_mebibyte(parser: str) -> None:
     random = Random(20260903)
     answers: list[str] = []
-    while sum(map(len, answers)) < MEBIBYTE // 2:
+    while sum(map(len, answers)) < MEBIBYTE // 4:
         answers.append(near(random))
     # So many lists are ambiguous to fb-1 already; the first ones alone are not many.
     assert agreed(parser, "\n".join(answers)).reason == "ambiguous"
@@ -82,16 +92,19 @@ def test_an_endless_list_of_lists_is_ambiguous() -> None:
 # --- time ----------------------------------------------------------------------------------
 
 
-def seconds(run: Callable[[], object], enough: float, tries: int = 12) -> float:
-    """Best time of several runs, or of fewer where one is quick enough: other work disturbs."""
-    best = float("inf")
-    for _ in range(tries):
-        start = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - start)
-        if best <= enough:
-            break
-    return best
+def seconds(run: Callable[[], object]) -> float:
+    """Processor time of one run: other processes do not count."""
+    start = time.thread_time()
+    run()
+    return time.thread_time() - start
+
+
+def best(run: Callable[[], object], enough: float) -> float:
+    """Best time of many runs, or of fewer where one is quick enough."""
+    times = [seconds(run)]
+    while min(times) > enough and len(times) < 40:
+        times.append(seconds(run))
+    return min(times)
 
 
 @each_parser
@@ -99,10 +112,14 @@ def seconds(run: Callable[[], object], enough: float, tries: int = 12) -> float:
 def test_time_is_linear(parser: str, shape: str) -> None:
     parse = PARSERS[parser]
     small, large = (HOSTILE[shape](size) for size in (MEBIBYTE // 8, MEBIBYTE // 4))
-    single = seconds(lambda: parse(small, NAMES), 0)
-    # Fixed costs and the clock: what takes less than half a millisecond is quick enough.
-    allowed = max(2.6 * single, 5e-4)
-    assert seconds(lambda: parse(large, NAMES), allowed, 40) <= allowed
+    single = double = float("inf")
+    for tries in range(40):
+        single = min(single, seconds(lambda: parse(small, NAMES)))
+        double = min(double, seconds(lambda: parse(large, NAMES)))
+        # Fixed costs and the clock: half a millisecond is quick enough.
+        if tries >= 4 and double <= max(2.6 * single, 5e-4):
+            return
+    raise AssertionError(f"{single * 1e3:.2f} ms, and {double * 1e3:.2f} ms for twice the text")
 
 
 @each_shape
@@ -111,7 +128,7 @@ def test_a_mebibyte_takes_less_than_50_ms(shape: str) -> None:
     size = MEBIBYTE**2 // len(HOSTILE[shape](MEBIBYTE).encode())
     text = HOSTILE[shape](size)
     assert 0.99 * MEBIBYTE < len(text.encode()) < 1.01 * MEBIBYTE
-    assert seconds(lambda: PARSERS["fb-1"](text, NAMES), 0.05, 40) <= 0.05
+    assert best(lambda: PARSERS["fb-1"](text, NAMES), 0.05) <= 0.05
 
 
 def test_a_short_answer_takes_less_than_2500_ns() -> None:
@@ -121,4 +138,4 @@ def test_a_short_answer_takes_less_than_2500_ns() -> None:
         for _ in range(1000):
             parse(text, NAMES)
 
-    assert seconds(thousand, 2.5e-3, 100) <= 2.5e-3
+    assert best(thousand, 2.5e-3) <= 2.5e-3

@@ -51,6 +51,8 @@ def test_three_labels_in_any_order_and_case(parser: str, comma: str) -> None:
     (f"{M} `A, C, F`", "ACF", "unknown_label"),
     (f"`{M} A, C, F`", "ACF", "ACF"),
     (f"__{M} A, C, F__", "ACF", "ACF"),
+    (f"{M} A, C, F \t", "ACF", "ACF"),
+    (f"{M} _*basil, rice milk, mint*_", "ABC", "ABC"),
     (f"```\n{M} A, C, F\n```", "ACF", "ACF"),
     (f"```text\n{M} A, C, F\n```\nDone.", "ACF", "ACF"),
     (f"{M}\n```\nA, C, F\n```", "ACF", "count"),
@@ -114,6 +116,8 @@ def test_one_wrapper(wrapper: str) -> None:
     (f"{M} ”A, C, F“", "unknown_label", "unknown_label"),
     (f"{M} $\\boxed{{A, C, F}}$", "unknown_label", "unknown_label"),
     (f"{M} [A], [C], [F]", "unknown_label", "unknown_label"),
+    (f"{M} [A, C, F.].", "trailing_text", "unknown_label"),
+    (f"{M} [_A, C, F_]", "ACF", "unknown_label"),
     (f"{M} []", "count", "count"),
     (f'{M} "', "unknown_label", "count"),
 )
@@ -275,9 +279,21 @@ def test_reasoning(text: str, ours: str, published: str) -> None:
     (f"{M} A, C, F{', A' * 5000}", "count", "count"),
     (f"{M} basil, mint, thyme{'_' * 5000}x", "trailing_text", "unknown_label"),
     (f"{M} basil, {'_' * 5000}mint, thyme", "unknown_label", "ACF"),
+    (f"{M} basil, {'_' * 982}mint, thyme", "ACF", "ACF"),
+    (f"{M} basil, {'_' * 983}mint, thyme", "unknown_label", "ACF"),
 )
 def test_long_payloads_are_judged_by_their_beginning(text: str, ours: str, published: str) -> None:
     check(text, ours, published)
+
+
+def test_names_with_two_ands_are_not_told_apart() -> None:
+    choices = ["salt_and_oil_and_rice", "lime_and_egg", "tofu", *NAMES[3:]]
+    for text, expected in (
+        (f"{M} tofu, lime and egg and half and half", Parsed("BCD", None)),
+        (f"{M} tofu, salt and oil and rice and lime and egg", Parsed(None, "unknown_label")),
+        (f"{M} tofu, salt and oil and rice, and lime and egg", Parsed("ABC", None)),
+    ):
+        assert parse(text, choices) == expected
 
 
 def test_candidates_are_compared_by_words() -> None:

@@ -257,16 +257,16 @@ def conjunction(text: str, at: int) -> int:
 
 
 def cuts(text: str) -> list[list[str]]:
-    pieces = at_commas(text)
+    pieces = [trimmed(piece) for piece in at_commas(text)]
     if len(pieces) == 3:
-        return [[*pieces[:2], pieces[2][conjunction(pieces[2], 0) :]]]
+        return [[*pieces[:2], trimmed(pieces[2][conjunction(pieces[2], 0) :])]]
     ways = []
     if len(pieces) == 2:
         first, rest = pieces
         for at, char in enumerate(rest):
             size = conjunction(rest, at + 1) if char == " " else 0
             if size:
-                ways.append([first, collapsed(rest[:at]), collapsed(rest[at + 1 + size :])])
+                ways.append([first, trimmed(rest[:at]), trimmed(rest[at + 1 + size :])])
     return [*(ways if len(ways) <= 3 else []), pieces]
 
 

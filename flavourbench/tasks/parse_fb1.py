@@ -200,17 +200,18 @@ def _stripped(payload: str) -> tuple[str, bool]:
 
 def _readings(text: str) -> Iterator[list[str]]:
     """The ways to cut a list into pieces: at the commas, and at an "and" instead of the last."""
-    pieces = [piece.strip() for piece in text.split(",")]
+    # Underscores around a piece are emphasis, as in "__A__, __C__, __F__".
+    pieces = [piece.strip(" _") for piece in text.split(",")]
     if len(pieces) == 3:
         conjunction = _LAST_AND.match(pieces[2])
         if conjunction is not None:
-            pieces[2] = pieces[2][conjunction.end() :]
+            pieces[2] = pieces[2][conjunction.end() :].strip(" _")
     elif len(pieces) == 2:
         first, rest = pieces
         ands = list(_AND.finditer(rest))
         if len(ands) <= MOST_ANDS:
             for found in ands:
-                yield [first, rest[: found.start()].strip(), rest[found.end() :].strip()]
+                yield [first, rest[: found.start()].strip(" _"), rest[found.end() :].strip(" _")]
     yield pieces
 
 

@@ -48,6 +48,8 @@ def test_three_labels_in_any_order_and_case(parser: str, comma: str) -> None:
     (f"{M} **A, C, F**", "ACF", "unknown_label"),
     (f"**{M}** A, C, F", "ACF", "unknown_label"),
     (f"{M} **A**, **C**, **F**", "ACF", "unknown_label"),
+    (f"{M} __A__, _C_ and __F__", "ACF", "count"),
+    (f"{M} _A. basil_, _B. rice_milk_, and _C. mint_", "ABC", "unknown_label"),
     (f"{M} `A, C, F`", "ACF", "unknown_label"),
     (f"`{M} A, C, F`", "ACF", "ACF"),
     (f"__{M} A, C, F__", "ACF", "ACF"),

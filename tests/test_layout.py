@@ -199,7 +199,18 @@ def loaded_by(code: str) -> set[str]:
     return {name.split(".")[0] for name in names}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["infer", "--help"], ["--version"], ["nope"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["infer", "--help"],
+        ["compile", "--help"],
+        ["score", "--help"],
+        ["tasks", "show", "--help"],
+        ["--version"],
+        ["nope"],
+    ],
+)
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = f"from flavourbench.cli.main import main\nmain({arguments!r})"
     loaded = loaded_by(code)

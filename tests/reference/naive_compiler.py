@@ -31,6 +31,12 @@ def digest(*parts: object) -> str:
     return hashlib.sha256("\0".join(str(part) for part in parts).encode()).hexdigest()
 
 
+def sha256_of(values: Any) -> str:
+    """Of JSON without floats and in ASCII."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def spaced_out(things: Sequence[Any], wanted: int) -> list[Any]:
     """``wanted`` evenly spaced ones, the first and the last among them."""
     last = len(things) - 1
@@ -47,7 +53,9 @@ class Naive:
         self.eligible = [
             at
             for at, name in enumerate(self.items)
-            if self.tags[at].category in COMPLEMENTS and name not in content["excluded"]
+            if self.tags[at].category in COMPLEMENTS
+            and name not in content["excluded"]
+            and not any(digit in name for digit in "0123456789")
         ]
         self.words = [set(name.split("_")) for name in self.items]
         self.projected = {region: self.projections(region) for region in REGIONS}
@@ -72,8 +80,7 @@ class Naive:
             return None
         first, second = self.rows[inside].sum(axis=0), self.rows[outside].sum(axis=0)
         between = [
-            int(a) * len(outside) - int(b) * len(inside)
-            for a, b in zip(first, second, strict=True)
+            int(a) * len(outside) - int(b) * len(inside) for a, b in zip(first, second, strict=True)
         ]
         # The norm to thirty binary places: the direction is rounded to multiples of 2**-26.
         norm = Fraction(isqrt(sum(value * value for value in between) << 60), 2**30)
@@ -82,26 +89,29 @@ class Naive:
 
     # --- candidates of one anchor --------------------------------------------------------
 
+    def relates(self, relation: str, a: int, b: int) -> bool:
+        """Whether item b may be a candidate of anchor a, as one word of a design has it."""
+        mine, other = self.tags[a], self.tags[b]
+        if relation == "same_category":
+            return other.category == mine.category
+        if relation == "complementary":
+            return other.category in COMPLEMENTS[mine.category]
+        if relation == "shared_region":
+            return "universal" in mine.regions + other.regions or any(
+                region in other.regions for region in mine.regions
+            )
+        if relation == "no_shared_word":
+            return not self.words[a] & self.words[b]
+        return {"nova_known": other.nova is not None}[relation]
+
     def pool(self, family: Mapping[str, Any], anchor: int) -> list[int]:
         """What may be a candidate, the most similar first; equal ones by name."""
-        mine = self.tags[anchor]
-        found = []
-        for at in self.eligible:
-            other = self.tags[at]
-            shared = {"universal"} & {*mine.regions, *other.regions} or (
-                {*mine.regions} & {*other.regions}
-            )
-            holds = {
-                "same_category": other.category == mine.category,
-                "complementary": other.category in COMPLEMENTS[mine.category],
-                "shared_region": bool(shared),
-                "no_shared_word": not self.words[at] & self.words[anchor],
-                "nova_known": other.nova is not None,
-            }
-            if at != anchor and all(holds[relation] for relation in family["pool"]):
-                found.append(at)
+        found = [at for at in self.eligible if at != anchor]
+        for relation in family["pool"]:
+            found = [at for at in found if self.relates(relation, anchor, at)]
         cosines = self.cosines(anchor)
-        return sorted(found, key=lambda at: (-cosines[at], self.items[at]))
+        # Items ascend by name, and sorting keeps the order of equal ones.
+        return sorted(found, key=lambda at: -cosines[at])
 
     def spaced(self, family: Mapping[str, Any], anchor: int) -> Iterator[Row]:
         """Candidates evenly spaced among the most similar."""
@@ -124,7 +134,8 @@ class Naive:
                     for at in pool
                     if getattr(self.tags[at], diet) and (self.tags[at].nova or 9) <= cap
                 ]
-                fails = [at for at in pool if at not in passes]
+                kept = {*passes}
+                fails = [at for at in pool if at not in kept]
                 if len(passes) < 4 or len(fails) < 4:
                     continue
                 step = Fraction(family["vegetarian_step"]) if diet == "vegetarian" else 0
@@ -144,20 +155,17 @@ class Naive:
             return
         values = self.projected[regions[0]]
         assert values is not None
-        others = sorted(
-            (at for at in self.eligible if at != anchor),
-            key=lambda at: (-values[at], self.items[at]),
-        )
+        others = sorted((at for at in self.eligible if at != anchor), key=lambda at: -values[at])
         high: list[int] = []
         for at in others:
-            if len(high) < 4 and self.tags[at].category not in {self.tags[h].category for h in high}:
+            if len(high) < 4 and self.tags[at].category not in {
+                self.tags[h].category for h in high
+            }:
                 high.append(at)
-        low = sorted(others, key=lambda at: (values[at], self.items[at]))[: family["among"]]
+        low = [at for at in others if at not in high][-family["among"] :]
         if len(high) < 4 or len(low) < 4:
             return
         low = spaced_out(low, 4)
-        if {*high} & {*low}:
-            return
         spread = Fraction(sum(values[at] for at in high) - sum(values[at] for at in low), 4 * ONE)
         if spread >= Fraction(family["least_spread"]):
             yield {
@@ -174,15 +182,17 @@ class Naive:
         first, second = (Fraction(weight) for weight in family["weights"])
         unit = first.denominator * second.denominator
         a, b = int(first * unit), int(second * unit)
+        values, passes = row["relevance"], {*row.get("passes", ())}
+        cosines = {at: self.cosines(at) for at in row["chosen"]}
         utility, feasible = {}, set()
         for trio in combinations(sorted(row["chosen"]), 3):
-            sides = [self.cosines(i)[j] for i, j in combinations(trio, 2)]
-            utility[trio] = a * sum(row["relevance"][i] for i in trio) + b * sum(sides)
-            kinds = {self.tags[i].category for i in trio}
+            i, j, k = trio
+            sides = cosines[i][j] + cosines[i][k] + cosines[j][k]
+            utility[trio] = a * (values[i] + values[j] + values[k]) + b * sides
             if {
                 "always": True,
-                "demands": {*trio} <= {*row.get("passes", ())},
-                "distinct_categories": len(kinds) == 3,
+                "demands": passes.issuperset(trio),
+                "distinct_categories": len({self.tags[at].category for at in trio}) == 3,
             }[family["feasible"]]:
                 feasible.add(trio)
         accepted = self.design["acceptance"]
@@ -337,4 +347,6 @@ class Naive:
 
     def code(self) -> str:
         """Eight digits that stand for design, environment and its name."""
-        raise NotImplementedError(json)
+        made_of = ["flavourbench-task-code/1", self.environment.identity, self.environment.name]
+        text = json.dumps([*made_of, sha256_of(self.design)], separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -227,19 +227,21 @@ class Naive:
 
     # --- selection -----------------------------------------------------------------------
 
-    def panels(self, wanted: Sequence[str] | None = None) -> dict[str, list[Row]]:
+    def panels(self) -> dict[str, list[Row]]:
         """Panel → rows as :func:`described` makes them."""
         limits = self.design["selection"]
         of_family = {f["name"]: self.candidates(f) for f in self.design["families"]}
-        before: dict[bool, set[int]] = {True: set(), False: set()}
+        before: dict[str, set[int]] = {}
         made: dict[str, list[Row]] = {}
         for panel in self.design["panels"]:
             taken: set[int] = set()
             rows = []
-            used: dict[bool, set[int]] = {True: set(), False: set()}
+            used: dict[str, set[int]] = {}
             for family in self.design["families"]:
-                name, ranked = family["name"], family["ranked"]
-                earlier = before[ranked]
+                name = family["name"]
+                # One that is not ranked has its own record of used anchors.
+                record = "ranked" if family["ranked"] else f"only {name}"
+                earlier = before.get(record, set())
                 picked: list[Row] = []
                 per_category: Counter[str] = Counter()
                 sets = set()
@@ -276,17 +278,16 @@ class Naive:
                             sets.add(frozenset(row["chosen"]))
                         count += 1
                         taken.add(anchor)
-                        used[ranked].add(anchor)
+                        used.setdefault(record, set()).add(anchor)
                         per_category[category] += 1
                         picked.append(row)
                 rows += [
                     self.described(panel, family, number, row)
                     for number, row in enumerate(picked, 1)
                 ]
-            for ranked in (True, False):
-                before[ranked] |= used[ranked]
-            if wanted is None or panel["name"] in wanted:
-                made[panel["name"]] = rows
+            for record, anchors in used.items():
+                before[record] = before.get(record, set()) | anchors
+            made[panel["name"]] = rows
         return made
 
     def described(

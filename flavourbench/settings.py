@@ -120,7 +120,8 @@ class Table:
     def template(self, key: str, fields: frozenset[str], *, all_of: bool = False) -> str:
         """A text with some (or ``all_of``) ``fields`` in braces."""
         value = self.text(key)
-        what = f"a text with {'the fields' if all_of else 'no field but'} {{{'}, {'.join(sorted(fields))}}}"
+        named = ", ".join(f"{{{name}}}" for name in sorted(fields))
+        what = f"a text with {'the fields' if all_of else 'no field but'} {named}"
         try:
             found = template_fields(value)
         except ValueError as error:

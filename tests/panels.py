@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,9 +58,3 @@ def write_rows(tasks: TaskSet, path: Path) -> Path:
     """A published task file; returns ``path``."""
     path.write_bytes("".join(row + "\n" for row in published_rows(tasks)).encode())
     return path
-
-
-def places(panels: tuple[TaskSet, ...] | list[TaskSet], family: str) -> Iterator[set[str]]:
-    """Anchors of one family, panel by panel."""
-    for tasks in panels:
-        yield {task.anchor for task in tasks.tasks if task.family == family}

@@ -120,7 +120,8 @@ class Table:
     def template(self, key: str, fields: frozenset[str], *, all_of: bool = False) -> str:
         """A text with some (or ``all_of``) ``fields`` in braces."""
         value = self.text(key)
-        what = f"a text with {'the fields' if all_of else 'no field but'} {{{'}, {'.join(fields)}}}"
+        named = ", ".join(f"{{{name}}}" for name in sorted(fields))
+        what = f"a text with {'the fields' if all_of else 'no field but'} {named}"
         try:
             found = template_fields(value)
         except ValueError as error:
@@ -199,11 +200,11 @@ class Table:
             raise self._wrong(key, value, " or ".join(allowed))
         return value
 
-    def texts(self, key: str, allowed: tuple[str, ...] | None = None) -> list[str]:
-        """Different texts, out of ``allowed`` if that is given."""
+    def texts(self, key: str, allowed: tuple[str, ...] | None = None, least: int = 0) -> list[str]:
+        """``least`` or more different texts, out of ``allowed`` if that is given."""
         what = f"different ones of {', '.join(allowed)}" if allowed else "different texts"
         values = self._take(key, list, what)
         known = [isinstance(v, str) and (allowed is None or v in allowed) for v in values]
-        if not all(known) or len({*values}) < len(values):
+        if not all(known) or len({*values}) < max(len(values), least):
             raise self._wrong(key, values, what)
         return list(values)

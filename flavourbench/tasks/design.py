@@ -205,7 +205,7 @@ def _family(table: Table) -> Family:
         least_pool=table.integer("least_pool", 8, 10_000) if rule == "spaced" else 0,
         among=table.integer("among", 4 if rule != "spaced" else 8, 10_000),
         least_spread=Fraction(0) if sparse else table.number("least_spread", 0, 2),
-        diets=tuple(table.texts("diets", DIETS)) if sparse else (),
+        diets=tuple(table.texts("diets", DIETS, least=1)) if sparse else (),
         nova_caps=table.integers("nova_caps", NOVA_LEVELS) if sparse else (),
         vegetarian_step=table.number("vegetarian_step", 0, 1) if sparse else Fraction(0),
         feasible=table.choice("feasible", FEASIBLE),

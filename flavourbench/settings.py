@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import json
 import re
 import string
 import tomllib
@@ -84,7 +86,9 @@ class Table:
 
     def _take(self, key: str, kind: type | tuple[type, ...], what: str) -> Any:
         if key not in self._values:
-            raise InputError(f"{self._name(key)} is missing: give it {what}")
+            near = difflib.get_close_matches(key, self._left, 1)
+            hint = f" (there is {shown(near[0])})" if near else ""
+            raise InputError(f"{self._name(key)} is missing{hint}: give it {what}")
         value = self._values[key]
         self._left.discard(key)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -92,7 +96,8 @@ class Table:
         return value
 
     def _wrong(self, key: str, value: Any, what: str) -> InputError:
-        return InputError(f"{self._name(key)} is {shown(value)}: use {what}")
+        written = json.dumps(plain_values(value), ensure_ascii=False, default=str)
+        return InputError(f"{self._name(key)} is {shown(written)}: use {what}")
 
     def done(self) -> None:
         """Refuse what nobody took: a slip would change nothing, silently."""
@@ -170,7 +175,7 @@ class Table:
 
     def weights(self, key: str) -> tuple[int, int]:
         """Two weights as integers without a common divisor."""
-        what = "two weights, as in [0.8, 0.2], of at most two decimals"
+        what = "two weights of at most two decimals that sum to 1 or less, as in [0.8, 0.2]"
         values = self._take(key, list, what)
         exact = [self._exact(value) for value in values]
         if len(exact) != 2 or None in exact:

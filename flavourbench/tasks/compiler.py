@@ -11,7 +11,7 @@ from flavourbench.environment import Environment
 from flavourbench.environment.taxonomy import DIETS
 from flavourbench.errors import InputError, shown
 from flavourbench.identity import json_sha256
-from flavourbench.tasks.design import PanelDesign, TaskDesign
+from flavourbench.tasks.design import PanelDesign, TaskDesign, check_no_answer
 from flavourbench.tasks.labels import LABELS
 from flavourbench.tasks.maps import bits_of, score_maps
 from flavourbench.tasks.pools import Candidates
@@ -44,6 +44,7 @@ def compile_panels(
         family too few categories.
     """
     title = environment.name if title is None else title
+    check_no_answer(title)
     if not title.strip() or not title.isprintable():
         raise InputError(f"title '{shown(title)}' is no printable text: choose another")
     steps = len(design.families) + len(design.panels)

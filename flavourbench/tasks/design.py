@@ -26,6 +26,8 @@ _QUESTION = frozenset({"anchor", "category", "diet", "max_nova", "region"})
 _TASK_ID = frozenset({"code", "panel", "family", "number"})
 #: A concrete answer in a prompt would anchor answers.
 ANCHORING = re.compile(r"FINAL_SELECTION\s*:\s*[A-H]\s*,\s*[A-H]\s*,\s*[A-H]", re.IGNORECASE)
+#: Three labels in a row, however they are parted.
+_THREE = re.compile(r"\b[A-H]\b\W{1,9}(?:and\W)?\b[A-H]\b\W{1,9}(?:and\W)?\b[A-H]\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,19 @@ def _panel(table: Table) -> PanelDesign:
     return found
 
 
+def check_no_answer(text: str) -> None:
+    """Refuse a text of prompts that shows three labels.
+
+    Raises
+    ------
+    InputError
+        With the text.
+    """
+    found = ANCHORING.search(text) or _THREE.search(text)
+    if found is not None:
+        raise InputError(f"'{shown(found[0])}' in a prompt is an answer: leave the labels out")
+
+
 def _family(table: Table) -> Family:
     rule = table.choice("rule", RULES)
     sparse = rule == "sparse"
@@ -213,22 +228,29 @@ def _family(table: Table) -> Family:
         question=table.template("question", _QUESTION),
     )
     table.done()
-    fields = template_fields(found.question)
-    wrong = fields & ({"anchor", "category"} if rule == "poles" else {"region"})
-    wrong |= set() if sparse else fields & {"diet", "max_nova"}
-    if wrong:
-        raise InputError(
-            f"question of family {found.name}: {{{min(wrong)}}} has no value in this family"
-        )
+    _check_question(found)
     if (found.feasible == "demands") != sparse:
         raise InputError(f"family {found.name}: feasible = demands belongs to rule = sparse")
     return found
 
 
+def _check_question(family: Family) -> None:
+    """Refuse a question without what makes it one, or with fields that have no value."""
+    needed = {"region"} if family.rule == "poles" else {"anchor"}
+    needed |= {"diet", "max_nova"} if family.rule == "sparse" else set()
+    known = needed | (set() if family.rule == "poles" else {"category"})
+    fields = template_fields(family.question)
+    for names, problem in (
+        (fields - known, "has no value in this family: leave it out"),
+        (needed - fields, "is missing, which the question depends on"),
+    ):
+        if names:
+            raise InputError(f"question of family {family.name}: {{{min(names)}}} {problem}")
+
+
 def _check_texts(design: TaskDesign) -> None:
     texts = [*astuple(design.prompt), *(t for f in design.families for t in (f.title, f.question))]
     for text in texts:
-        if ANCHORING.search(text):
-            raise InputError(f"'{shown(text)}' shows an answer: leave the labels out")
+        check_no_answer(text)
     if "FINAL_SELECTION:" not in design.prompt.instruction:
         raise InputError("prompt.instruction does not name the marker FINAL_SELECTION:")

@@ -16,7 +16,7 @@ def render(texts: PromptTexts, family: Family, title: str, task: Task) -> str:
     """
     question = family.question.format(
         anchor=spaced(task.anchor),
-        category=task.category.lower(),
+        category=task.category,
         diet=task.diet,
         max_nova=task.max_nova,
         region=spaced(task.region or ""),

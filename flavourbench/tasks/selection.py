@@ -129,7 +129,7 @@ class Selector:
             raise InputError(
                 f"panel {panel.name}: {len(anchors)} tasks of family {family.name}, anchors of"
                 f" {len(categories)} categories{have}, needed are {least}: use a larger"
-                " environment, or another --design"
+                " environment or a --design that asks for less"
             )
 
 

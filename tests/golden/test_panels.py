@@ -17,9 +17,9 @@ from flavourbench.tasks.verify import verify
 FROZEN: dict[str, str] = json.loads(make_panels.FILE.read_text(encoding="ascii"))
 #: Panels of the published snapshot and tags, titled "Epicure".
 EPICURE = {
-    "test-1": "b07e2adc68b39bc982607710f07d8106851d3ec995278a2f1a8b1e8e93f203e9",
-    "test-2": "6001b8367c65a3503cd204b9acb927b79236dcad18f1848654f8b3dfef15cdcc",
-    "development": "c05818e2cfaabe9f25d28c9a18f01783393d5d95addd38b0618d733420e3b512",
+    "test-1": "be335be3aba01219d2f2b8850162dbba2ed3a38374275a30e605c1d638ac9bbe",
+    "test-2": "bcd5cdfc3b56c1bdadfc1b446be252271f3dc8a65f367d52514b06a3d507e7eb",
+    "development": "016ddebeabf9a01f3c5b398ee94894c936aa50938300a2120e7c7a8ade456f8a",
 }
 
 

@@ -495,5 +495,5 @@ def test_another_design_in_the_manifest_is_found(tmp_path: Path) -> None:
 
 
 def test_the_packaged_design_refuses_to_fill_from_so_few_items() -> None:
-    with pytest.raises(InputError, match="use a larger environment, or another --design"):
+    with pytest.raises(InputError, match="use a larger environment or a --design"):
         compile_panels(small_environment(), parse_design(packaged_content()))

@@ -324,7 +324,7 @@ class Naive:
         texts = self.design["prompt"]
         words = {
             "anchor": row["anchor"],
-            "category": row["category"].lower(),
+            "category": row["category"],
             "diet": row["diet"],
             "max_nova": row["max_nova"],
             "region": row["region"],

@@ -145,11 +145,11 @@ def test_a_panel_that_cannot_be_filled_is_refused_with_its_numbers() -> None:
     environment = synthetic(0, 300, 12).environment()
     content = small_content()
     content["selection"]["categories"] = 14
-    with pytest.raises(InputError, match=r"test-1: 9 tasks of family substitution .* are 14: use"):
+    with pytest.raises(InputError, match=r"test-1: 9 tasks of family substitution, .* are 14: use"):
         compile_panels(environment, parse_design(content))
     content = small_content()
     family_of(content, "regional")["least_spread"] = 2
-    with pytest.raises(InputError, match=r"test-1: 0 tasks of family regional .* 1: use"):
+    with pytest.raises(InputError, match=r"test-1: 0 tasks of family regional, .* 1: use"):
         compile_panels(environment, parse_design(content))
 
 

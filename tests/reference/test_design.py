@@ -141,7 +141,7 @@ BAD: dict[str, tuple[Change, tuple[str, ...]]] = {
         ("selection.per_category", "many", "number"),
     ),
     "decimal for an integer": (swap("among = 40", "among = 40.0"), ("families[0].among", "40.0")),
-    "flag for an integer": (swap("among = 40", "among = true"), ("families[0].among", "True")),
+    "flag for an integer": (swap("among = 40", "among = true"), ("families[0].among", "true")),
     "integer for a flag": (swap("ranked = true", "ranked = 1"), ("families[0].ranked", "1")),
     "number for a text": (swap(_FIRST, "name = 7\n"), ("name", "7")),
     "text for a list": (
@@ -174,7 +174,7 @@ BAD: dict[str, tuple[Change, tuple[str, ...]]] = {
     "negative weight": (weights("[1.5, -0.5]"), ("families[0].weights", "-0.5")),
     "fine weights": (weights("[0.333, 0.667]"), ("families[0].weights", "0.333")),
     "weights as words": (weights('["most", "rest"]'), ("families[0].weights", "most")),
-    "flags as weights": (weights("[true, false]"), ("families[0].weights", "True")),
+    "flags as weights": (weights("[true, false]"), ("families[0].weights", "true")),
     "weights of huge power": (weights("[1e999999999, 0]"), ("families[0].weights", "999999")),
     "weight that is nan": (weights("[nan, 0.5]"), ("families[0].weights", "NaN")),
     "nested weights": (weights("[[0.8], 0.2]"), ("families[0].weights", "0.8")),
@@ -207,9 +207,18 @@ BAD: dict[str, tuple[Change, tuple[str, ...]]] = {
     "blank text": (swap('title = "pairing"', 'title = " "'), ("families[1].title",)),
     "control character": (
         swap('title = "pairing"', 'title = "pair\\u001b[31ming"'),
-        ("families[1].title", "\\x1b"),
+        ("families[1].title", "\\u001b"),
     ),
-    "anchoring prompt": (question("As in FINAL_SELECTION: A, B, C"), ("FINAL_SELECTION: A, B, C",)),
+    "anchoring prompt": (question("As in {anchor}: FINAL_SELECTION: A, B, C"), ("FINAL_SELECTION: A, B, C",)),
+    "three labels": (question("{anchor}? Say B, D and G."), ("B, D and G",)),
+    "three labels in lines": (question("{anchor}? Say B; D; G."), ("B; D; G",)),
+    "question without its subject": (question("Which three?"), ("pairing", "{anchor}")),
+    "question without its demands": (
+        swap("if all three have to be {diet}", "if all three are fit"),
+        ("constraint", "{diet}"),
+    ),
+    "question without its region": (swap("{region} cooking", "this cooking"), ("{region}",)),
+    "slip in a key": (swap("per_stratum = 40", "per_stratm = 40"), ("per_stratum", "per_stratm")),
     "anchoring title": (
         swap('title = "pairing"', 'title = "final_selection :a,b , c"'),
         ("final_selection :a,b , c",),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ _ORACLE = "oracle_reference"
 _PANEL_KEYS = ("release_panel", "source_panel")
 #: Keys of our own, in exports of compiled panels only.
 _MASK_KEY, _PARSER_KEY = "feasible_mask", "parser"
+_HEX = re.compile("[0-9a-f]{14}")
 
 
 def read_published(path: Path) -> TaskSet:
@@ -96,18 +98,18 @@ def _task(row: Mapping[str, Any], stem: str) -> Task:
     task = Task(
         id=_name("task_id", row["task_id"]),
         panel=_name("panel", panel),
-        split=row["split"],
+        split=_name("split", row["split"]),
         family=_OUR_NAMES.get(row["family"], _name("family", row["family"])),
         stratum=_stratum(row["validation_stratum"]),
         anchor=_name("anchor_ingredient", row["anchor_ingredient"]),
-        category=row["primary_category"],
+        category=_name("primary_category", row["primary_category"]),
         prompt=row["prompt"],
         choices=_choices(row["choices"]),
         scores=_scores(row["selection_scores_bps"]),
         feasible=_mask(row.get(_MASK_KEY)),
         diet=_optional(oracle, "constraint_variant", str),
         max_nova=_optional(oracle, "maximum_nova", int),
-        region=_optional(oracle, "target_region", str),
+        region=_region(oracle),
         parser=parser,
         extra=extra,
     )
@@ -150,10 +152,9 @@ def _scores(scores: Mapping[str, Any]) -> tuple[int, ...]:
 def _mask(value: Any) -> int | None:
     if value is None:
         return None
-    try:
-        return int(str(value), 16)
-    except ValueError as error:
-        raise InputError(f"{_MASK_KEY} is {shown(value)}: use hexadecimal digits") from error
+    if not isinstance(value, str) or not _HEX.fullmatch(value):
+        raise InputError(f"{_MASK_KEY} is '{shown(value)}': use 14 hexadecimal digits in a text")
+    return int(value, 16)
 
 
 def _optional(oracle: Mapping[str, Any], key: str, kind: type) -> Any:
@@ -161,6 +162,11 @@ def _optional(oracle: Mapping[str, Any], key: str, kind: type) -> Any:
     if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
         raise InputError(f"{_ORACLE}.{key} is {shown(value)}, not of type {kind.__name__}")
     return value
+
+
+def _region(oracle: Mapping[str, Any]) -> str | None:
+    value = oracle.get("target_region")
+    return None if value is None else _name(f"{_ORACLE}.target_region", value)
 
 
 def _check_derived(row: Mapping[str, Any], task: Task) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fbcore.portfolios import FULL
+from flavourbench.environment.taxonomy import DIETS, NOVA_LEVELS
 from flavourbench.errors import InputError, listed, shown
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS, normalised
 
@@ -42,7 +43,7 @@ class Task:
     Raises
     ------
     InputError
-        Not 56 scores with one optimum, eight different names and sound texts.
+        Not 56 scores with one optimum, eight different names and known demands.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Task:
             _check_choices(self.choices)
             check_scores(self.scores)
             _check_feasible(self.feasible, self.scores)
+            _check_demands(self.diet, self.max_nova)
         except InputError as error:
             raise InputError(f"task {shown(self.id)}: {error}") from error
 
@@ -147,6 +149,12 @@ def _check_feasible(mask: int | None, scores: Sequence[int]) -> None:
     wrong = [label for p, label in enumerate(PORTFOLIOS) if scores[p] and not mask >> p & 1]
     if wrong:
         raise InputError(f"portfolio {wrong[0]} is infeasible but has a score: use 0")
+
+
+def _check_demands(diet: str | None, max_nova: int | None) -> None:
+    for what, value, known in (("diet", diet, DIETS), ("NOVA level", max_nova, NOVA_LEVELS)):
+        if value is not None and value not in known:
+            raise InputError(f"{what} is '{shown(value)}': known are {listed([*map(str, known)])}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -57,14 +57,23 @@ def read_published(path: Path) -> TaskSet:
     ------
     InputError
         A line that is no task, with its number: a key is missing, a digest, optimum, chance
-        level or margin does not follow from the row, or only some rows name a panel.
+        level or margin does not follow from the row, an id occurs twice, or only some rows
+        name a panel or another parser.
     """
     rows = []
+    lines: dict[str, int] = {}
     for number, row in json_lines(path):
         try:
-            rows.append((number, row, _task(row, path.stem)))
+            task = _task(row, path.stem)
+            _check_single(task, lines.setdefault(task.id, number), number)
+            if rows and task.parser != rows[0][2].parser:
+                raise InputError(
+                    f"answers are read by {task.parser}, those of line {rows[0][0]} by"
+                    f" {rows[0][2].parser}: do not mix both"
+                )
         except InputError as error:
             raise InputError(f"{shown(path, 200)} line {number}: {error}") from error
+        rows.append((number, row, task))
     named = [any(key in row for key in _PANEL_KEYS) for _, row, _ in rows]
     if any(named) and not all(named):
         number = rows[named.index(False)][0]
@@ -73,10 +82,14 @@ def read_published(path: Path) -> TaskSet:
             " lines do: do not mix panels"
         )
     source = {"name": path.name, "sha256": file_sha256(path)}
-    try:
-        return TaskSet(tuple(task for _, _, task in rows), sources=(source,))
-    except InputError as error:
-        raise InputError(f"{shown(path, 200)}: {error}") from error
+    return TaskSet(tuple(task for _, _, task in rows), sources=(source,))
+
+
+def _check_single(task: Task, first: int, number: int) -> None:
+    if first != number:
+        raise InputError(
+            f"task id {shown(task.id)} is that of line {first} too: keep one task of each id"
+        )
 
 
 def _task(row: Mapping[str, Any], stem: str) -> Task:
@@ -92,7 +105,7 @@ def _task(row: Mapping[str, Any], stem: str) -> Task:
     oracle = row[_ORACLE]
     extra = {key: value for key, value in row.items() if key not in _KEYS}
     parser = row.get(_PARSER_KEY, _PARSER)
-    if parser not in PARSERS:
+    if not isinstance(parser, str) or parser not in PARSERS:
         raise InputError(f"parser is {shown(parser)}: known are {', '.join(PARSERS)}")
     panel = next((row[key] for key in _PANEL_KEYS if key in row), stem)
     task = Task(

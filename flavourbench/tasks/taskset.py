@@ -248,7 +248,16 @@ def joined(sets: Sequence[TaskSet]) -> TaskSet:
         share a task id.
     """
     first = sets[0]
-    for other in sets[1:]:
+    holders: dict[str, TaskSet] = {}
+    for other in sets:
+        shared = [task.id for task in other.tasks if task.id in holders]
+        if shared:
+            origins = [", ".join(_origins(s)) for s in (holders[shared[0]], other)]
+            raise InputError(
+                f"{' and '.join(origins)} both hold the task id {listed(shared, 3)}:"
+                " give every task once"
+            )
+        holders |= dict.fromkeys(other.by_id, other)
         for what, a, b in (
             ("environments", first.environment, other.environment),
             ("designs", first.design, other.design),
@@ -261,3 +270,8 @@ def joined(sets: Sequence[TaskSet]) -> TaskSet:
     sources = tuple(dict(s) for group in sets for s in group.sources)
     tasks = tuple(task for group in sets for task in group.tasks)
     return TaskSet(tasks, first.environment, first.design, sources)
+
+
+def _origins(tasks: TaskSet) -> list[str]:
+    """Names of the files that tasks are from, else of their panels."""
+    return [shown(source["name"]) for source in tasks.sources] or [*map(shown, tasks.panels)]

@@ -13,7 +13,7 @@ from flavourbench.environment import Environment
 from flavourbench.environment.taxonomy import DIETS
 from flavourbench.errors import InputError, listed, shown
 from flavourbench.identity import json_sha256
-from flavourbench.tasks.design import Family, PanelDesign, TaskDesign
+from flavourbench.tasks.design import ANCHORING, Family, PanelDesign, TaskDesign
 from flavourbench.tasks.labels import LABELS
 from flavourbench.tasks.maps import accepted, bits_of, score_maps
 from flavourbench.tasks.pools import Candidates, candidates, eligible
@@ -66,6 +66,8 @@ def compile_panels(
     title = environment.name if title is None else title
     if not title.strip() or not title.isprintable():
         raise InputError(f"title '{shown(title)}' is no printable text: choose another")
+    if ANCHORING.search(title):
+        raise InputError(f"title '{shown(title)}' shows an answer: leave the labels out")
     steps = len(design.families) + len(design.panels)
     ready = []
     allowed = eligible(environment, design)

@@ -60,7 +60,7 @@ def read_published(path: Path) -> TaskSet:
         level or margin does not follow from the row, an id occurs twice, or only some rows
         name a panel or another parser.
     """
-    rows = []
+    rows: list[tuple[int, dict[str, Any], Task]] = []
     lines: dict[str, int] = {}
     for number, row in json_lines(path):
         try:

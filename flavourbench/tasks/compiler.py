@@ -136,11 +136,13 @@ def _select(
         picked = ready.candidates.take(np.array(rows, np.int64))
         taken.update(picked.anchors.tolist())
         categories = {environment.tags[at].category for at in picked.anchors.tolist()}
-        if len(categories) < (design.least_categories if ready.family.ranked else 1):
+        least = design.least_categories if ready.family.ranked else 1
+        if len(categories) < least:
+            told = f"with anchors of {len(categories)} categories ({listed(sorted(categories))})"
             raise InputError(
-                f"panel {panel.name}: {len(rows)} tasks of family {ready.family.name} with anchors"
-                f" of {len(categories)} categories ({listed(sorted(categories))}); needed are"
-                f" {design.least_categories}: use a larger environment, or another --design"
+                f"panel {panel.name}: {len(rows)} tasks of family {ready.family.name}"
+                f"{f' {told}; needed are {least}' if rows else ''}: use a larger environment, or"
+                " another --design"
             )
         found.append((ready.family, picked, [ready.strata[row] for row in rows]))
     return found

@@ -13,7 +13,7 @@ from flavourbench.environment import Environment
 from flavourbench.environment.taxonomy import DIETS
 from flavourbench.errors import InputError, listed, shown
 from flavourbench.identity import json_sha256
-from flavourbench.tasks.design import ANCHORING, Family, PanelDesign, TaskDesign
+from flavourbench.tasks.design import Family, PanelDesign, TaskDesign
 from flavourbench.tasks.labels import LABELS
 from flavourbench.tasks.maps import accepted, bits_of, score_maps
 from flavourbench.tasks.pools import Candidates, candidates, eligible
@@ -66,8 +66,6 @@ def compile_panels(
     title = environment.name if title is None else title
     if not title.strip() or not title.isprintable():
         raise InputError(f"title '{shown(title)}' is no printable text: choose another")
-    if ANCHORING.search(title):
-        raise InputError(f"title '{shown(title)}' shows an answer: leave the labels out")
     steps = len(design.families) + len(design.panels)
     ready = []
     allowed = eligible(environment, design)
@@ -136,13 +134,11 @@ def _select(
         picked = ready.candidates.take(np.array(rows, np.int64))
         taken.update(picked.anchors.tolist())
         categories = {environment.tags[at].category for at in picked.anchors.tolist()}
-        least = design.least_categories if ready.family.ranked else 1
-        if len(categories) < least:
-            told = f"with anchors of {len(categories)} categories ({listed(sorted(categories))})"
+        if len(categories) < (design.least_categories if ready.family.ranked else 1):
             raise InputError(
-                f"panel {panel.name}: {len(rows)} tasks of family {ready.family.name}"
-                f"{f' {told}; needed are {least}' if rows else ''}: use a larger environment, or"
-                " another --design"
+                f"panel {panel.name}: {len(rows)} tasks of family {ready.family.name} with anchors"
+                f" of {len(categories)} categories ({listed(sorted(categories))}); needed are"
+                f" {design.least_categories}: use a larger environment, or another --design"
             )
         found.append((ready.family, picked, [ready.strata[row] for row in rows]))
     return found

@@ -21,7 +21,6 @@ from panels import (
     larder,
     row,
     sealed,
-    sha256,
     small_design,
     store,
     study,
@@ -727,8 +726,3 @@ def test_import_learns_what_is_feasible_from_the_tags(compiled: Command) -> None
     ]
     assert masks[0] == [None] * len(rows)
     assert masks[1] == [int(made["feasible_mask"], 16) for made in rows]
-
-
-def test_the_prompt_digest_is_that_of_the_prompt() -> None:
-    """The helper of these tests derives what the file format says."""
-    assert row(1)["prompt_sha256"] == sha256(row(1)["prompt"])

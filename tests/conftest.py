@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -10,7 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from running import Command, Run, launch, lines_of
+
+from fbcore import _objects
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels_stay_where_they_are() -> None:
+    """Settled before tests move the cache: they would be compiled anew in each place."""
+    _objects._folder()
+
+
+#: Typer derives all commands anew for every call, which takes longer than most of them.
+_derived = functools.cache(typer.main.get_command)
 
 
 @pytest.fixture
@@ -22,6 +36,7 @@ def fb(
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TERM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("typer.main.get_command", _derived)
     return Command(tmp_path, capsys)
 
 

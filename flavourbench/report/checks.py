@@ -21,7 +21,7 @@ def print_checks(checks: Sequence[Mapping[str, Any]], what: str, place: str) -> 
         for check in checks:
             verdict, style = _VERDICTS[check["passed"]]
             line = Text(f"{verdict:6} ", style=style)
-            line.append(screen.text(f"{check['check']}: {check['detail']}", 400), style="none")
+            line.append(screen.text(f"{check['check']}: {check['detail']}", 4096), style="none")
             out.print(line, soft_wrap=True)
         out.print(Text(screen.text(f"{what}: {place}", 4096), style="dim"), soft_wrap=True)
 

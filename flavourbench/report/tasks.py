@@ -103,7 +103,8 @@ def print_task(shown: Answer) -> None:
         out.print(Text(screen.text(head), style="bold"))
         out.print()
         for line in shown["prompt"].split("\n"):
-            out.print(Text(screen.text(line, 4096)))
+            # However long: what a model is asked is shown whole.
+            out.print(Text(screen.text(line, 10 * len(line) + 1)))
         out.print()
         _print_choices(out, screen, shown)
         out.print()

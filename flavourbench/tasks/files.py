@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,7 +30,9 @@ def read_tasks(path: Path) -> TaskSet:
     if is_file(path):
         return read_published(path)
     if not is_folder(path):
-        raise InputError(f"{shown(path, 200)}: no such file or directory")
+        there = os.path.lexists(path)
+        reason = "neither a folder nor a plain file" if there else "no such file or directory"
+        raise InputError(f"{shown(path, 200)}: {reason}")
     inside = [folder.name for folder in panel_folders(path)]
     if inside:
         raise InputError(f"{shown(path, 200)} holds the panels {listed(inside)}: name one of them")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from flavourbench.errors import InputError, os_reason, shown
+
+#: Levels of lists and objects in a line; what writes a line again needs some stack for each.
+_DEEPEST = 100
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -16,8 +20,8 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises
     ------
     InputError
-        The file cannot be read, a line is no JSON object in UTF-8 or has a key twice, or
-        there is no line.
+        The file cannot be read, a line is no JSON object in UTF-8, has a key twice, a number
+        beyond float64 or too many levels, or there is no line.
     """
     where = shown(path, 200)
     empty = True
@@ -36,8 +40,12 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _object(line: bytes, where: str) -> dict[str, Any]:
     try:
         value = json.loads(
-            line.decode("utf-8-sig"), parse_constant=_refuse, object_pairs_hook=_unique
+            line.decode("utf-8-sig"),
+            parse_float=_finite,
+            parse_constant=_refuse,
+            object_pairs_hook=_unique,
         )
+        _check_depth(value, _DEEPEST)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is no JSON in UTF-8: {shown(error, 120)}") from error
     if not isinstance(value, dict):
@@ -47,6 +55,22 @@ def _object(line: bytes, where: str) -> dict[str, Any]:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits} is beyond the numbers of JSON readers")
+    return number
+
+
+def _check_depth(value: Any, left: int) -> None:
+    if not isinstance(value, (dict, list)):
+        return
+    if not left:
+        raise ValueError(f"lists and objects in more than {_DEEPEST} levels")
+    for entry in value.values() if isinstance(value, dict) else value:
+        _check_depth(entry, left - 1)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

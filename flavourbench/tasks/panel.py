@@ -17,6 +17,7 @@ from flavourbench.identity import Column, table_sha256
 from flavourbench.tasks.design import parse_design
 from flavourbench.tasks.diagnostics import statistics
 from flavourbench.tasks.labels import LABELS
+from flavourbench.tasks.parsing import parser_named
 from flavourbench.tasks.taskset import Task, TaskSet
 
 PANEL = Kind(
@@ -157,19 +158,27 @@ def read_with_manifest(path: Path) -> tuple[TaskSet, dict[str, Any]]:
     contents = PANEL.read(path, TASKS)
     manifest = contents.manifest
     try:
+        parser_named(manifest["parser"])
         if manifest["design"] is not None:
             parse_design(manifest["design"])
         tasks = TaskSet(
             tuple(_rows(contents.files[TASKS], manifest["parser"])),
-            dict(manifest["environment"] or {}),
+            _texts_of(manifest["environment"]) if manifest["environment"] else {},
             manifest["design"],
-            tuple(manifest["sources"]),
+            tuple(_texts_of(source) for source in manifest["sources"]),
         )
-    except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OSError, RecursionError) as error:
         # The seal is right, so another program wrote this.
         reason = shown(str(error).split("\n")[0], 200)
         raise CheckError(f"{shown(path, 200)} holds no tasks: {reason}") from error
     return tasks, manifest
+
+
+def _texts_of(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Name and digest as a manifest states them."""
+    if not isinstance(entry["name"], str) or not all(isinstance(v, str) for v in entry.values()):
+        raise InputError(f"{listed([*entry])} of an environment or a source are no texts")
+    return dict(entry)
 
 
 def _rows(data: bytes, parser: str) -> list[Task]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ _ORACLE = "oracle_reference"
 _PANEL_KEYS = ("release_panel", "source_panel")
 #: Keys of our own, in exports of compiled panels only.
 _MASK_KEY, _PARSER_KEY = "feasible_mask", "parser"
+_HEX = re.compile("[0-9a-f]{14}")
 
 
 def read_published(path: Path) -> TaskSet:
@@ -55,14 +57,23 @@ def read_published(path: Path) -> TaskSet:
     ------
     InputError
         A line that is no task, with its number: a key is missing, a digest, optimum, chance
-        level or margin does not follow from the row, or only some rows name a panel.
+        level or margin does not follow from the row, an id occurs twice, or only some rows
+        name a panel or another parser.
     """
-    rows = []
+    rows: list[tuple[int, dict[str, Any], Task]] = []
+    lines: dict[str, int] = {}
     for number, row in json_lines(path):
         try:
-            rows.append((number, row, _task(row, path.stem)))
+            task = _task(row, path.stem)
+            _check_single(task, lines.setdefault(task.id, number), number)
+            if rows and task.parser != rows[0][2].parser:
+                raise InputError(
+                    f"answers are read by {task.parser}, those of line {rows[0][0]} by"
+                    f" {rows[0][2].parser}: do not mix both"
+                )
         except InputError as error:
             raise InputError(f"{shown(path, 200)} line {number}: {error}") from error
+        rows.append((number, row, task))
     named = [any(key in row for key in _PANEL_KEYS) for _, row, _ in rows]
     if any(named) and not all(named):
         number = rows[named.index(False)][0]
@@ -71,10 +82,14 @@ def read_published(path: Path) -> TaskSet:
             " lines do: do not mix panels"
         )
     source = {"name": path.name, "sha256": file_sha256(path)}
-    try:
-        return TaskSet(tuple(task for _, _, task in rows), sources=(source,))
-    except InputError as error:
-        raise InputError(f"{shown(path, 200)}: {error}") from error
+    return TaskSet(tuple(task for _, _, task in rows), sources=(source,))
+
+
+def _check_single(task: Task, first: int, number: int) -> None:
+    if first != number:
+        raise InputError(
+            f"task id {shown(task.id)} is that of line {first} too: keep one task of each id"
+        )
 
 
 def _task(row: Mapping[str, Any], stem: str) -> Task:
@@ -90,24 +105,24 @@ def _task(row: Mapping[str, Any], stem: str) -> Task:
     oracle = row[_ORACLE]
     extra = {key: value for key, value in row.items() if key not in _KEYS}
     parser = row.get(_PARSER_KEY, _PARSER)
-    if parser not in PARSERS:
+    if not isinstance(parser, str) or parser not in PARSERS:
         raise InputError(f"parser is {shown(parser)}: known are {', '.join(PARSERS)}")
     panel = next((row[key] for key in _PANEL_KEYS if key in row), stem)
     task = Task(
         id=_name("task_id", row["task_id"]),
         panel=_name("panel", panel),
-        split=row["split"],
+        split=_name("split", row["split"]),
         family=_OUR_NAMES.get(row["family"], _name("family", row["family"])),
         stratum=_stratum(row["validation_stratum"]),
         anchor=_name("anchor_ingredient", row["anchor_ingredient"]),
-        category=row["primary_category"],
+        category=_name("primary_category", row["primary_category"]),
         prompt=row["prompt"],
         choices=_choices(row["choices"]),
         scores=_scores(row["selection_scores_bps"]),
         feasible=_mask(row.get(_MASK_KEY)),
         diet=_optional(oracle, "constraint_variant", str),
         max_nova=_optional(oracle, "maximum_nova", int),
-        region=_optional(oracle, "target_region", str),
+        region=_region(oracle),
         parser=parser,
         extra=extra,
     )
@@ -150,10 +165,9 @@ def _scores(scores: Mapping[str, Any]) -> tuple[int, ...]:
 def _mask(value: Any) -> int | None:
     if value is None:
         return None
-    try:
-        return int(str(value), 16)
-    except ValueError as error:
-        raise InputError(f"{_MASK_KEY} is {shown(value)}: use hexadecimal digits") from error
+    if not isinstance(value, str) or not _HEX.fullmatch(value):
+        raise InputError(f"{_MASK_KEY} is '{shown(value)}': use 14 hexadecimal digits in a text")
+    return int(value, 16)
 
 
 def _optional(oracle: Mapping[str, Any], key: str, kind: type) -> Any:
@@ -161,6 +175,11 @@ def _optional(oracle: Mapping[str, Any], key: str, kind: type) -> Any:
     if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
         raise InputError(f"{_ORACLE}.{key} is {shown(value)}, not of type {kind.__name__}")
     return value
+
+
+def _region(oracle: Mapping[str, Any]) -> str | None:
+    value = oracle.get("target_region")
+    return None if value is None else _name(f"{_ORACLE}.target_region", value)
 
 
 def _check_derived(row: Mapping[str, Any], task: Task) -> None:

@@ -75,8 +75,11 @@ def _answer(row: Mapping[str, Any]) -> tuple[str, str | None]:
     if not isinstance(ids[0], str) or ids[-1] != ids[0]:
         raise InputError(f"task_id is {listed([str(i) for i in ids])}: give one text")
     texts = [entry for holder in holders for entry in _texts(holder)]
-    if not texts:
+    done = all(holder["status"] in _DONE for holder in holders if "status" in holder)
+    if not any(_texts(holders[-1])):  # an object at response has to hold the text
         alien = [key for holder in holders for key in _PROVIDER_KEYS if key in holder]
+        if not (done or texts or alien):
+            return ids[0], None
         what = f"a provider's object with {alien[0]}" if alien else f"the keys {listed([*row])}"
         raise InputError(f"{what}, but no text: {_FORMS}")
     for key, text in texts:
@@ -85,8 +88,7 @@ def _answer(row: Mapping[str, Any]) -> tuple[str, str | None]:
     different = {text for _, text in texts}
     if len(different) > 1:
         raise InputError(f"{listed([key for key, _ in texts])} hold different texts: keep one")
-    status = next((holder["status"] for holder in holders if "status" in holder), _DONE[0])
-    return ids[0], texts[0][1] if status in _DONE else None
+    return ids[0], texts[0][1] if done else None
 
 
 def _texts(holder: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fbcore.portfolios import FULL
+from flavourbench.environment.taxonomy import DIETS, NOVA_LEVELS
 from flavourbench.errors import InputError, listed, shown
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS, normalised
 
@@ -42,7 +43,7 @@ class Task:
     Raises
     ------
     InputError
-        Not 56 scores with one optimum, eight different names and sound texts.
+        Not 56 scores with one optimum, eight different names and known demands.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Task:
             _check_choices(self.choices)
             check_scores(self.scores)
             _check_feasible(self.feasible, self.scores)
+            _check_demands(self.diet, self.max_nova)
         except InputError as error:
             raise InputError(f"task {shown(self.id)}: {error}") from error
 
@@ -147,6 +149,12 @@ def _check_feasible(mask: int | None, scores: Sequence[int]) -> None:
     wrong = [label for p, label in enumerate(PORTFOLIOS) if scores[p] and not mask >> p & 1]
     if wrong:
         raise InputError(f"portfolio {wrong[0]} is infeasible but has a score: use 0")
+
+
+def _check_demands(diet: str | None, max_nova: int | None) -> None:
+    for what, value, known in (("diet", diet, DIETS), ("NOVA level", max_nova, NOVA_LEVELS)):
+        if value is not None and value not in known:
+            raise InputError(f"{what} is '{shown(value)}': known are {listed([*map(str, known)])}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,7 +248,16 @@ def joined(sets: Sequence[TaskSet]) -> TaskSet:
         share a task id.
     """
     first = sets[0]
-    for other in sets[1:]:
+    holders: dict[str, TaskSet] = {}
+    for other in sets:
+        shared = [task.id for task in other.tasks if task.id in holders]
+        if shared:
+            origins = [", ".join(_origins(s)) for s in (holders[shared[0]], other)]
+            raise InputError(
+                f"{' and '.join(origins)} both hold the task id {listed(shared, 3)}:"
+                " give every task once"
+            )
+        holders |= dict.fromkeys(other.by_id, other)
         for what, a, b in (
             ("environments", first.environment, other.environment),
             ("designs", first.design, other.design),
@@ -253,3 +270,8 @@ def joined(sets: Sequence[TaskSet]) -> TaskSet:
     sources = tuple(dict(s) for group in sets for s in group.sources)
     tasks = tuple(task for group in sets for task in group.tasks)
     return TaskSet(tasks, first.environment, first.design, sources)
+
+
+def _origins(tasks: TaskSet) -> list[str]:
+    """Names of the files that tasks are from, else of their panels."""
+    return [shown(source["name"]) for source in tasks.sources] or [*map(shown, tasks.panels)]

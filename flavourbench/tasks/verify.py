@@ -22,6 +22,7 @@ from flavourbench.tasks.design import (
     parse_design,
     read_design,
 )
+from flavourbench.tasks.files import read_tasks
 from flavourbench.tasks.labels import PORTFOLIOS
 from flavourbench.tasks.maps import bits_of, feasible_portfolios, score_maps
 from flavourbench.tasks.panel import PANEL, TASKS, columns_of, manifest_of, read_with_manifest
@@ -55,7 +56,7 @@ def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
         Neither of both, or it cannot be read.
     """
     if not PANEL.at(path):
-        tasks = read_published(path)
+        tasks = read_tasks(path)
         return [_passed("rows", _ROWS.format(len(tasks))), *_content_checks(tasks, scorer)]
     try:
         tasks, manifest = read_with_manifest(path)

@@ -105,6 +105,10 @@ def score_model(grades: Sequence[Grade], plan: Plan, threads: int = 1) -> ModelS
     left_out = [family for family in families if family not in {g.task.family for g in counted}]
     if left_out:
         warnings.append(f"Not part of the score: {', '.join(left_out)} (never ranked).")
+    elif not counted[0].task.ranked:
+        warnings.append(
+            "Only families that are never ranked: few different questions, resampled by region."
+        )
     score, interval, p = None, None, None
     matrix = _matrix(counted)
     if comparable:

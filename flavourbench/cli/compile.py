@@ -57,10 +57,7 @@ def command(
     with progress_bar() as progress:
         panels = compile_panels(environment, chosen, title, progress)
     paths = write_panels(panels, out, force=force)
-    rows = [
-        panel_summary(panel) | {"path": str(path)}
-        for panel, path in zip(panels, paths, strict=True)
-    ]
+    rows = [panel_summary(panel, path) for panel, path in zip(panels, paths, strict=True)]
     if json_output:
         echo_json(rows)
         return

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from flavourbench.report.screen import WIDEST, Screen, add_column, plain_table, show
+from flavourbench.report.screen import Screen, add_column, plain_table, print_rows, show
 
 Answer = Mapping[str, Any]
 #: Key of a result → head of its column, and how its values are written.
@@ -94,24 +93,14 @@ def _print_results(
     """
     keys = list(dict.fromkeys(key for result in results for key in result))
     keys.sort(key=lambda key: (key not in _ANSWERS, key not in asked))
-    table = _results_table(results, keys, screen)
-    complete, least = len(keys), sum(key in _ANSWERS or key in asked for key in keys)
-    unbound = out.options.update(width=WIDEST)
-    while len(keys) > least and Measurement.get(out, unbound, table).maximum > screen.width:
-        keys.pop()
-        table = _results_table(results, keys, screen)
-    out.print(table)
-    if len(keys) < complete:
-        out.print(Text("Narrow screen: --json has all columns.", style="dim"))
-
-
-def _results_table(results: Sequence[Answer], keys: Sequence[str], screen: Screen) -> Table:
-    table = plain_table(screen)
-    for key in keys:
-        add_column(table, _HEADS.get(key, key), key in _NUMBERS or key == "nova")
-    for result in results:
-        table.add_row(*(Text(screen.text(_cell(key, result.get(key)))) for key in keys))
-    return table
+    least = sum(key in _ANSWERS or key in asked for key in keys)
+    print_rows(
+        out,
+        screen,
+        [(_HEADS.get(key, key), key in _NUMBERS or key == "nova") for key in keys],
+        [[_cell(key, result.get(key)) for key in keys] for result in results],
+        range(len(keys) - 1, least - 1, -1),
+    )
 
 
 def _cell(key: str, value: Any) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.box import Box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -102,3 +103,42 @@ def add_column(table: Table, head: str, right: bool) -> None:
     rich would cut them with a sign that ASCII lacks.
     """
     table.add_column(Text(head), justify="right" if right else "left", overflow="fold")
+
+
+def print_rows(
+    out: Console,
+    screen: Screen,
+    heads: Sequence[tuple[str, bool]],
+    rows: Sequence[Sequence[str]],
+    spare: Sequence[int] = (),
+) -> None:
+    """Print a table with as many columns as the screen has room for.
+
+    Parameters
+    ----------
+    heads : head of each column, and whether its cells stand to the right
+    spare : columns that may be left out, in the order in which they go
+    """
+    kept, left = list(range(len(heads))), list(spare)
+    table = _table_of(screen, heads, rows, kept)
+    unbound = out.options.update(width=WIDEST)
+    while left and Measurement.get(out, unbound, table).maximum > screen.width:
+        kept.remove(left.pop(0))
+        table = _table_of(screen, heads, rows, kept)
+    out.print(table)
+    if len(kept) < len(heads):
+        out.print(Text("Narrow screen: --json has all columns.", style="dim"))
+
+
+def _table_of(
+    screen: Screen,
+    heads: Sequence[tuple[str, bool]],
+    rows: Sequence[Sequence[str]],
+    kept: Sequence[int],
+) -> Table:
+    table = plain_table(screen)
+    for at in kept:
+        add_column(table, *heads[at])
+    for row in rows:
+        table.add_row(*(Text(screen.text(row[at])) for at in kept))
+    return table

@@ -9,31 +9,42 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from flavourbench.report.screen import Screen, add_column, plain_table, show
+from flavourbench.report.screen import Screen, add_column, plain_table, print_rows, show
 
 Answer = Mapping[str, Any]
 #: Cells of a ladder's bar.
 _BAR = 8
+#: Invalid answers that are listed.
+_FIRST = 10
 
 
 def print_panels(panels: Sequence[Answer], folder: str) -> None:
     """Print panels with their sizes, and where they are."""
+    sound = [panel for panel in panels if "problem" not in panel]
+    families = list(dict.fromkeys(family for panel in sound for family in panel["families"]))
+    heads = [("folder", False), ("tasks", True), *((family, True) for family in families)]
+    heads += [("anchors", True), ("environment", False), ("parser", False)]
+    rows = [
+        [
+            panel["folder"],
+            f"{panel['tasks']:,}",
+            *(f"{panel['families'].get(family, 0):,}" for family in families),
+            f"{panel['anchors']:,}",
+            panel["environment"] or "not stated",
+            panel["parser"],
+        ]
+        for panel in sound
+    ]
 
     def draw(out: Console, screen: Screen) -> None:
-        table = plain_table(screen)
-        for head in ("panel", "tasks", "anchors", "families", "parser", "environment"):
-            add_column(table, head, head in ("tasks", "anchors"))
+        last = len(heads) - 1
+        if rows:
+            print_rows(out, screen, heads, rows, (last, last - 2, last - 1))
         for panel in panels:
             if "problem" in panel:
-                problem = Text(screen.text(panel["problem"]))
-                table.add_row(Text(screen.text(panel["panel"])), "", "", problem)
-                continue
-            cells = [panel["panel"], f"{panel['tasks']:,}", f"{panel['anchors']:,}"]
-            families = [f"{family} {count}" for family, count in panel["families"].items()]
-            cells += [", ".join(families), panel["parser"], panel["environment"] or "not stated"]
-            table.add_row(*(Text(screen.text(cell)) for cell in cells))
-        out.print(table)
-        for warning in dict.fromkeys(w for panel in panels for w in panel.get("warnings", ())):
+                problem = f"{panel['folder']}: {panel['problem']}"
+                out.print(Text(screen.text(problem, 1000), style="bold red"))
+        for warning in dict.fromkeys(w for panel in sound for w in panel["warnings"]):
             out.print(Text(screen.text(f"Warning: {warning}"), style="yellow"))
         out.print(Text(screen.text(f"Folder: {folder}", 4096), style="dim"), soft_wrap=True)
 
@@ -42,43 +53,65 @@ def print_panels(panels: Sequence[Answer], folder: str) -> None:
 
 def print_task_list(rows: Sequence[Answer], place: str) -> None:
     """Print one line a task."""
+    heads = (
+        ("task", False),
+        ("anchor", False),
+        ("category", False),
+        ("stratum", True),
+        ("chance", True),
+        ("top gap", True),
+    )
+    cells = [
+        [
+            row["task_id"],
+            row["anchor"],
+            row["category"],
+            str(row["stratum"]),
+            f"{row['chance']:.2f}",
+            f"{row['top_gap']:.2f}",
+        ]
+        for row in rows
+    ]
 
     def draw(out: Console, screen: Screen) -> None:
-        table = plain_table(screen)
-        for head in ("task", "stratum", "anchor", "category", "chance", "top gap"):
-            add_column(table, head, head in ("stratum", "chance", "top gap"))
-        for row in rows:
-            numbers = (f"{row['chance']:.2f}", f"{row['top_gap']:.2f}")
-            cells = [row["task_id"], str(row["stratum"]), row["anchor"], row["category"], *numbers]
-            table.add_row(*(Text(screen.text(cell)) for cell in cells))
-        out.print(table)
-        out.print(Text(screen.text(f"{len(rows):,} tasks: {place}", 4096), style="dim"))
+        print_rows(out, screen, heads, cells, (2, 3, 5, 4, 1))
+        size = f"{len(rows):,} tasks: {place}"
+        out.print(Text(screen.text(size, 4096), style="dim"), soft_wrap=True)
 
     show(draw, whole=True)
 
 
 def print_statistics(stats: Answer, place: str) -> None:
     """Print the table of families; scores in points."""
+    strata = sorted({int(name) for row in stats["families"] for name in row["strata"]})
+    heads = (
+        ("family", False),
+        ("tasks", True),
+        ("chance", True),
+        ("top gap", True),
+        ("distinct", True),
+        ("categories", True),
+        (f"strata {' '.join(map(str, strata))}", True),
+    )
+    rows = [
+        [
+            row["family"],
+            f"{row['tasks']:,}",
+            f"{row['chance']:.1f}",
+            f"{row['median_top_gap']:.1f}",
+            f"{row['median_distinct_scores']:g}",
+            str(row["categories"]),
+            " ".join(str(row["strata"].get(str(stratum), 0)) for stratum in strata),
+        ]
+        for row in stats["families"]
+    ]
+    told = (
+        "chance: mean over all portfolios; top gap, distinct scores: medians of tasks; stratum 1"
+        " is the hardest"
+    )
 
     def draw(out: Console, screen: Screen) -> None:
-        table = plain_table(screen)
-        heads = ("family", "tasks", "chance", "top gap", "distinct", "categories", "strata")
-        for head in heads:
-            add_column(table, head, head not in ("family", "strata"))
-        for row in stats["families"]:
-            strata = " ".join(f"{name}:{count}" for name, count in row["strata"].items())
-            cells = [
-                row["family"],
-                f"{row['tasks']:,}",
-                f"{row['chance']:.1f}",
-                f"{row['median_top_gap']:.1f}",
-                f"{row['median_distinct_scores']:g}",
-                str(row["categories"]),
-                strata,
-            ]
-            table.add_row(*(Text(screen.text(cell)) for cell in cells))
-        out.print(table)
-        told = "chance: mean over all portfolios; top gap and distinct scores: medians of tasks"
+        print_rows(out, screen, heads, rows, (5, 6))
         out.print(Text(told, style="dim"))
         for row in stats["families"]:
             if row["questions"] < row["tasks"]:
@@ -173,27 +206,11 @@ def print_score(score: Answer, place: str) -> None:
 
     def draw(out: Console, screen: Screen) -> None:
         _print_total(out, score)
-        table = plain_table(screen)
-        for head in ("family", "score", "chance", "valid", "tasks", "mean of valid"):
-            add_column(table, head, head != "family")
-        for row in score["diagnostics"]:
-            own, mean = score["families"][row["family"]], row["mean_valid"]
-            cells = [
-                row["family"],
-                screen.glyphs.dash if own is None else f"{own:.2f}",
-                f"{row['chance']:.2f}",
-                f"{row['valid']:,}",
-                f"{row['tasks']:,}",
-                screen.glyphs.dash if mean is None else f"{mean:.2f}",
-            ]
-            table.add_row(*(Text(screen.text(cell)) for cell in cells))
-        out.print(table)
+        _print_families(out, screen, score)
         coverage = score["coverage"]
         counts = ", ".join(f"{coverage[key]:,} {key}" for key in ("valid", "invalid", "missing"))
         out.print(Text(f"coverage: {counts} of {coverage['tasks']:,} tasks"))
-        reasons = [f"{reason} {count:,}" for reason, count in score["invalid_reasons"].items()]
-        if reasons:
-            out.print(Text(screen.text(f"invalid: {', '.join(reasons)}")))
+        _print_invalid(out, screen, score)
         for warning in score["warnings"]:
             out.print(Text(screen.text(warning, 400), style="yellow"))
         out.print(Text(screen.text(f"Tasks: {place}", 4096), style="dim"), soft_wrap=True)
@@ -210,4 +227,32 @@ def _print_total(out: Console, score: Answer) -> None:
     if score["interval_95"] is not None:
         text += " (95 % {:.2f} to {:.2f})".format(*score["interval_95"])
     out.print(Text(text, style="bold"))
-    out.print(Text(f"chance {score['chance']:.2f}, p against chance {score['p_chance']:.2g}"))
+    p = score["p_chance"]
+    tested = "" if p is None else f", two-sided p against chance {p:.2g}"
+    out.print(Text(f"chance {score['chance']:.2f}{tested}"))
+
+
+def _print_families(out: Console, screen: Screen, score: Answer) -> None:
+    """Scores by family; without a comparable score, means of the valid answers instead."""
+    complete = score["comparable"]
+    rows = []
+    for row in score["diagnostics"]:
+        mean = score["families"][row["family"]] if complete else row["mean_valid"]
+        told = screen.glyphs.dash if mean is None else f"{mean:.2f}"
+        counts = (f"{row['valid']:,}", f"{row['tasks']:,}")
+        rows.append([row["family"], told, f"{row['chance']:.2f}", *counts])
+    heads = ["family", "score" if complete else "mean of valid", "chance", "valid", "tasks"]
+    print_rows(out, screen, [(head, head != "family") for head in heads], rows)
+
+
+def _print_invalid(out: Console, screen: Screen, score: Answer) -> None:
+    """How often each reason occurs, and the first invalid answers."""
+    reasons = [f"{reason} {count:,}" for reason, count in score["invalid_reasons"].items()]
+    if not reasons:
+        return
+    out.print(Text(screen.text(f"invalid: {', '.join(reasons)}")))
+    invalid = [row for row in score["per_task"] if row["reason"] in score["invalid_reasons"]]
+    for row in invalid[:_FIRST]:
+        out.print(Text(screen.text(f"  {row['task_id']}: {row['reason']}")))
+    if len(invalid) > _FIRST:
+        out.print(Text(f"  and {len(invalid) - _FIRST:,} more (--json has all)", style="dim"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from flavourbench.environment import Environment
@@ -15,11 +16,13 @@ from flavourbench.tasks.taskset import Task, TaskSet
 Answer = dict[str, Any]
 
 
-def panel_summary(tasks: TaskSet) -> Answer:
-    """Sizes of one panel, what scored it, and what it lacks."""
+def panel_summary(tasks: TaskSet, folder: Path) -> Answer:
+    """Sizes of a panel folder, what scored it, and what it lacks."""
     families = Counter(task.family for task in tasks.tasks)
     return {
         "panel": ", ".join(tasks.panels),
+        "folder": folder.name,
+        "path": str(folder),
         "tasks": len(tasks),
         "anchors": len({task.anchor for task in tasks.tasks}),
         "families": dict(families),

@@ -31,7 +31,8 @@ def read_tasks(path: Path) -> TaskSet:
         return read_published(path)
     if not is_folder(path):
         there = os.path.lexists(path)
-        reason = "neither a folder nor a plain file" if there else "no such file or directory"
+        absent = "no such file or directory (panels come from `fb compile`)"
+        reason = "neither a folder nor a plain file" if there else absent
         raise InputError(f"{shown(path, 200)}: {reason}")
     inside = [folder.name for folder in panel_folders(path)]
     if inside:
@@ -51,9 +52,10 @@ def summaries(path: Path) -> list[Answer] | None:
     found: list[Answer] = []
     for folder in panel_folders(path):
         try:
-            found.append(panel_summary(read_panel(folder)) | {"path": str(folder)})
+            found.append(panel_summary(read_panel(folder), folder))
         except FlavourBenchError as error:
-            found.append({"panel": folder.name, "problem": str(error)})
+            name = folder.name
+            found.append({"panel": name, "folder": name, "problem": str(error)})
     return found or None
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flavourbench.errors import InputError, listed, shown
-from flavourbench.identity import file_sha256
+from flavourbench.identity import file_sha256, json_sha256
+from flavourbench.tasks.design import read_design
 from flavourbench.tasks.jsonl import json_lines
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS
 from flavourbench.tasks.parsing import PARSERS
@@ -46,7 +47,7 @@ _ORACLE = "oracle_reference"
 #: Where a row says which panel it belongs to, the first that is there.
 _PANEL_KEYS = ("release_panel", "source_panel")
 #: Keys of our own, in exports of compiled panels only.
-_MASK_KEY, _PARSER_KEY = "feasible_mask", "parser"
+_MASK_KEY, _PARSER_KEY, _ORIGIN_KEY = "feasible_mask", "parser", "compiled"
 _HEX = re.compile("[0-9a-f]{14}")
 
 
@@ -81,8 +82,36 @@ def read_published(path: Path) -> TaskSet:
             f"{shown(path, 200)} line {number}: names no panel ({' or '.join(_PANEL_KEYS)}), other"
             " lines do: do not mix panels"
         )
+    environment, design = _origin(path, rows)
     source = {"name": path.name, "sha256": file_sha256(path)}
-    return TaskSet(tuple(task for _, _, task in rows), sources=(source,))
+    return TaskSet(tuple(task for _, _, task in rows), environment, design, (source,))
+
+
+def _origin(
+    path: Path, rows: Sequence[tuple[int, Mapping[str, Any], Task]]
+) -> tuple[dict[str, str], Mapping[str, Any] | None]:
+    """Environment and design of tasks that were compiled here, else nothing.
+
+    A design other than the packaged one is not in the file, and so stays unknown.
+    """
+    first = rows[0][1].get(_ORIGIN_KEY)
+    for number, row, _ in rows:
+        if row.get(_ORIGIN_KEY) != first:
+            raise InputError(
+                f"{shown(path, 200)} line {number}: {_ORIGIN_KEY} is not that of line"
+                f" {rows[0][0]}: do not mix panels"
+            )
+    if first is None:
+        return {}, None
+    keys = ("name", "identity", "design_sha256")
+    if not isinstance(first, dict) or not all(isinstance(first.get(key), str) for key in keys):
+        raise InputError(
+            f"{shown(path, 200)} line {rows[0][0]}: {_ORIGIN_KEY} is {shown(first)}: it holds"
+            f" the texts {', '.join(keys)}"
+        )
+    design = read_design()
+    known = design.content if first["design_sha256"] == design.sha256 else None
+    return {key: first[key] for key in keys[:2]}, known
 
 
 def _check_single(task: Task, first: int, number: int) -> None:
@@ -204,10 +233,13 @@ def _check_derived(row: Mapping[str, Any], task: Task) -> None:
 
 def published_rows(tasks: TaskSet) -> list[str]:
     """The lines of a published task file, without line ends."""
-    return [_compact(_row(task)) for task in tasks.tasks]
+    compiled = None
+    if tasks.design is not None:
+        compiled = {**tasks.environment, "design_sha256": json_sha256(tasks.design)}
+    return [_compact(_row(task, compiled)) for task in tasks.tasks]
 
 
-def _row(task: Task) -> dict[str, Any]:
+def _row(task: Task, compiled: Mapping[str, str] | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "task_id": task.id,
         "split": task.split,
@@ -224,10 +256,10 @@ def _row(task: Task) -> dict[str, Any]:
         "chance_score_bps": round(task.chance),
         "optimal_margin_bps": task.top_gap,
     }
-    return row | (dict(task.extra) if task.extra else _compiled_keys(task))
+    return row | (dict(task.extra) if task.extra else _own_keys(task, compiled))
 
 
-def _compiled_keys(task: Task) -> dict[str, Any]:
+def _own_keys(task: Task, compiled: Mapping[str, str] | None) -> dict[str, Any]:
     """What a task that was not imported says beyond its fields."""
     oracle = {
         "all_combinations_scored": len(PORTFOLIOS),
@@ -240,6 +272,8 @@ def _compiled_keys(task: Task) -> dict[str, Any]:
         "target_region": task.region,
     }
     found = {"source_panel": task.panel, _PARSER_KEY: task.parser, _ORACLE: oracle}
+    if compiled is not None:
+        found[_ORIGIN_KEY] = compiled
     if task.feasible is not None:
         found[_MASK_KEY] = f"{task.feasible:014x}"
     return found

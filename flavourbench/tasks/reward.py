@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flavourbench.errors import InputError
 from flavourbench.tasks.diagnostics import POINT
 from flavourbench.tasks.labels import PORTFOLIO_INDEX
 from flavourbench.tasks.parsing import Parser, parser_named
@@ -60,28 +61,30 @@ def score_of(task: Task, selection: str) -> int:
     return task.scores[PORTFOLIO_INDEX[selection]]
 
 
-def reward(task: Task, text: str) -> float:
-    """Score of an answer in points, 0 to 100; 0 where it is invalid.
+def reward(task: Task, text: str | None) -> float:
+    """Score of an answer in points, 0 to 100; 0 where it is invalid or missing (None).
 
     The answer is read by the parser of the task, as in a benchmark.
     """
     return float(rewards([task], [text])[0])
 
 
-def rewards(tasks: Sequence[Task], texts: Sequence[str]) -> NDArray[np.float64]:
+def rewards(tasks: Sequence[Task], texts: Sequence[str | None]) -> NDArray[np.float64]:
     """Scores of many answers, text i to task i: float64 [n], see :func:`reward`.
 
     Raises
     ------
-    ValueError
+    InputError
         Not as many texts as tasks.
     """
+    if len(tasks) != len(texts):
+        raise InputError(f"{len(texts)} answers to {len(tasks)} tasks: give one to each")
     found = []
     parsers: dict[str, Parser] = {}
     for task, text in zip(tasks, texts, strict=True):
         parse = parsers.get(task.parser)
         if parse is None:
             parse = parsers[task.parser] = parser_named(task.parser)
-        selection = parse(text, task.choices).selection
+        selection = None if text is None else parse(text, task.choices).selection
         found.append(0 if selection is None else score_of(task, selection))
     return np.array(found, np.float64) / POINT

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fbcore.portfolios import FULL
-from flavourbench.environment.taxonomy import DIETS, NOVA_LEVELS
+from flavourbench.environment.environment import check_demands
 from flavourbench.errors import InputError, listed, shown
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS, normalised
 
@@ -68,7 +68,7 @@ class Task:
             _check_choices(self.choices)
             check_scores(self.scores)
             _check_feasible(self.feasible, self.scores)
-            _check_demands(self.diet, self.max_nova)
+            check_demands(self.diet, self.max_nova)
         except InputError as error:
             raise InputError(f"task {shown(self.id)}: {error}") from error
 
@@ -149,12 +149,6 @@ def _check_feasible(mask: int | None, scores: Sequence[int]) -> None:
     wrong = [label for p, label in enumerate(PORTFOLIOS) if scores[p] and not mask >> p & 1]
     if wrong:
         raise InputError(f"portfolio {wrong[0]} is infeasible but has a score: use 0")
-
-
-def _check_demands(diet: str | None, max_nova: int | None) -> None:
-    for what, value, known in (("diet", diet, DIETS), ("NOVA level", max_nova, NOVA_LEVELS)):
-        if value is not None and value not in known:
-            raise InputError(f"{what} is '{shown(value)}': known are {listed([*map(str, known)])}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -263,6 +257,12 @@ def joined(sets: Sequence[TaskSet]) -> TaskSet:
             ("designs", first.design, other.design),
         ):
             if a != b:
+                if not (a and b):
+                    silent, told = (other, first) if a else (first, other)
+                    raise InputError(
+                        f"panels {listed([*silent.panels])} do not say which {what[:-1]} they come"
+                        f" from, {listed([*told.panels])} do: do not mix them"
+                    )
                 raise InputError(
                     f"panels {listed([*first.panels])} and {listed([*other.panels])} come from"
                     f" different {what}: do not mix them"

@@ -12,7 +12,8 @@ import numpy as np
 
 from flavourbench.environment import Environment
 from flavourbench.environment.taxonomy import DIETS
-from flavourbench.errors import CheckError, InputError, listed
+from flavourbench.errors import CheckError, InputError, listed, shown
+from flavourbench.folders import is_file
 from flavourbench.identity import table_sha256
 from flavourbench.tasks.compiler import compile_panels, label_order
 from flavourbench.tasks.design import (
@@ -48,7 +49,7 @@ def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
     Returns
     -------
     One object a check: ``check``, ``passed`` (None where it could not be made), ``detail``.
-    Only the first, ``files``, where the folder is damaged.
+    Only the first, ``files`` or ``rows``, where the folder or the file is damaged.
 
     Raises
     ------
@@ -56,7 +57,12 @@ def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
         Neither of both, or it cannot be read.
     """
     if not PANEL.at(path):
-        tasks = read_tasks(path)
+        try:
+            tasks = read_tasks(path)
+        except InputError as error:
+            if not is_file(path):
+                raise
+            return [_failed("rows", str(error))]
         return [_passed("rows", _ROWS.format(len(tasks))), *_content_checks(tasks, scorer)]
     try:
         tasks, manifest = read_with_manifest(path)
@@ -112,9 +118,18 @@ def _content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
         checks += [_prompts(tasks, design), _labels(tasks, design), _rules(tasks, design)]
     environment = None if scorer is None else scorer(tasks)
     if environment is None:
-        checks.append(_open("scores", "without the environment that scored them (--env)"))
+        checks.append(_open("scores", _unseen(tasks)))
         return checks
     return checks + _with_environment(tasks, environment)
+
+
+def _unseen(tasks: TaskSet) -> str:
+    """Why no score is derived where no environment is at hand."""
+    if not tasks.environment:
+        return "follow only in the environment that scored them, which the tasks do not name"
+    return (
+        f"pass --env, or store the environment {shown(tasks.environment['name'])} that scored them"
+    )
 
 
 def _anchoring(tasks: TaskSet) -> Check:
@@ -180,7 +195,8 @@ def _with_environment(tasks: TaskSet, environment: Environment) -> list[Check]:
         return [*checks, _failed("items", f"{environment.name} has no {listed(unknown)}")]
     checks += [_categories(tasks, environment), _feasible(tasks, environment)]
     if stated is None or tasks.design is None:
-        checks.append(_open("scores", "follow only in the environment that scored them"))
+        told = "the design that weighs them is not known" if stated else _unseen(tasks)
+        checks.append(_open("scores", told))
         return checks
     return [*checks, _scores(tasks, environment), _compiled(tasks, environment)]
 
@@ -273,10 +289,21 @@ def _compiled(tasks: TaskSet, environment: Environment) -> Check:
     """The panel itself, compiled anew."""
     title = tasks.environment["name"]
     again = compile_panels(environment, parse_design(tasks.design or {}), title)
-    found = {panel.panels[0]: table_sha256(columns_of(panel)) for panel in again}
-    own = table_sha256(columns_of(tasks))
-    same = found.get(tasks.panels[0]) == own
-    return _result("compilation", same, "compiled anew, the same", "compiled anew, another panel")
+    found = {panel.panels[0]: _without_extra(panel) for panel in again}
+    other = []
+    for name in tasks.panels:
+        own = replace(tasks, tasks=tuple(task for task in tasks.tasks if task.panel == name))
+        if found.get(name) != _without_extra(own):
+            other.append(name)
+    told = f"{listed([*tasks.panels])} compiled anew, the same"
+    return _result("compilation", not other, told, f"{listed(other)} compiled anew, not the same")
+
+
+def _without_extra(tasks: TaskSet) -> str:
+    """Digest of the tasks, whether they came through a published file or not."""
+    columns = columns_of(tasks)
+    del columns["extra"]
+    return table_sha256(columns)
 
 
 def _result(check: str, passed: bool, detail: str, problem: str) -> Check:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from bundles import synthetic
-from task_files import larder, small_design, store
 from running import Command, launch, lines_of, tree
+from task_files import larder, small_design, store
 
 from flavourbench.tasks.design import design_text
 
@@ -60,7 +60,8 @@ def test_json_tells_each_panel_and_where_it_is(made: Command) -> None:
     assert [panel["panel"] for panel in panels] == PANELS
     for panel in panels:
         assert set(panel) == {
-            *("panel", "tasks", "anchors", "families", "parser", "environment", "warnings", "path")
+            *("panel", "folder", "path", "tasks", "anchors", "families", "parser"),
+            *("environment", "warnings"),
         }
         assert set(panel["families"]) == FAMILIES
         assert sum(panel["families"].values()) == panel["tasks"] >= 20

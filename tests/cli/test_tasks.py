@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from references import reference
+from running import Command, tree
 from task_files import (
     FAMILIES,
     LABELS,
@@ -26,8 +28,6 @@ from task_files import (
     study,
     write_rows,
 )
-from references import reference
-from running import Command, tree
 
 from flavourbench.tasks.files import read_tasks
 from flavourbench.tasks.panel import write_panel
@@ -116,7 +116,7 @@ def test_list_of_a_folder_tells_its_panels_and_what_is_wrong(compiled: Command) 
     (compiled.folder / "panels/notes").mkdir()
     again = compiled.json("tasks", "list")
     assert again[0] == found[0]
-    assert again[1] == {"panel": "p2", "problem": again[1]["problem"]}
+    assert again[1] == {"panel": "p2", "folder": "p2", "problem": again[1]["problem"]}
     assert "extra is not listed" in again[1]["problem"]
     assert "extra is not" in " ".join(compiled("tasks", "list").out.split())
 
@@ -565,9 +565,9 @@ BAD_ROWS: list[tuple[Callable[[Any], Any], tuple[str, ...]]] = [
     (tampered("oracle_reference/method", "x"), ("oracle_reference_sha256",)),
     (tampered("oracle_reference_sha256", "0"), ("oracle_reference_sha256 is 0",)),
     (changed("oracle_reference", None), ("oracle_reference is None",)),
-    (changed("oracle_reference/maximum_nova", 5), ("NOVA level", "5", "1, 2, 3, 4")),
-    (changed("oracle_reference/maximum_nova", 0), ("NOVA level", "0")),
-    (changed("oracle_reference/maximum_nova", 500), ("NOVA level", "500")),
+    (changed("oracle_reference/maximum_nova", 5), ("NOVA cap", "5", "1, 2, 3 or 4")),
+    (changed("oracle_reference/maximum_nova", 0), ("NOVA cap", "0")),
+    (changed("oracle_reference/maximum_nova", 500), ("NOVA cap", "500")),
     (changed("oracle_reference/maximum_nova", True), ("maximum_nova", "True")),
     (changed("oracle_reference/constraint_variant", "keto"), ("diet", "keto", "vegan")),
     (changed("oracle_reference/constraint_variant", ""), ("diet", "vegan")),
@@ -612,8 +612,13 @@ def test_every_command_refuses_a_bad_row_in_the_same_words(tasks: Command) -> No
     bad = ROWS[4] | {"optimal_margin_bps": 1}
     write_rows(tasks.folder / "tasks.jsonl", [*ROWS[:4], bad])
     line = tasks.refused("tasks", "import", "tasks.jsonl", "--out", "panel", says="line 5: task")
-    for name in ("stats", "export", "list", "template", "verify"):
+    for name in ("stats", "export", "list", "template"):
         assert tasks.refused("tasks", name, "tasks.jsonl") == line
+    run = tasks("tasks", "verify", "tasks.jsonl", "--json")
+    assert (run.code, run.err) == (1, ["fb: panel tasks.jsonl: rows failed"])
+    assert run.json["checks"] == [
+        {"check": "rows", "passed": False, "detail": line.removeprefix("fb: ")}
+    ]
     assert tasks.refused("tasks", "show", "x", "--tasks", "tasks.jsonl") == line
     write_rows(tasks.folder / "answers.jsonl", [])
     assert tasks.refused("score", "answers.jsonl", "--tasks", "tasks.jsonl") == line

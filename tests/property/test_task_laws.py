@@ -250,7 +250,10 @@ def test_tasks_come_back_from_published_rows(at: int, tmp_path: Path) -> None:
     path = write_rows(tasks, tmp_path / "tasks.jsonl")
     again = read_published(path)
     assert tuple(replace(task, extra={}) for task in again.tasks) == tasks.tasks
+    # The design is none that the file could name.
+    assert (again.environment, again.design) == (tasks.environment, None)
     assert {key for task in again.tasks for key in task.extra} == {
+        "compiled",
         "feasible_mask",
         "oracle_reference",
         "parser",

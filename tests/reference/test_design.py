@@ -209,7 +209,10 @@ BAD: dict[str, tuple[Change, tuple[str, ...]]] = {
         swap('title = "pairing"', 'title = "pair\\u001b[31ming"'),
         ("families[1].title", "\\u001b"),
     ),
-    "anchoring prompt": (question("As in {anchor}: FINAL_SELECTION: A, B, C"), ("FINAL_SELECTION: A, B, C",)),
+    "anchoring prompt": (
+        question("As in {anchor}: FINAL_SELECTION: A, B, C"),
+        ("FINAL_SELECTION: A, B, C",),
+    ),
     "three labels": (question("{anchor}? Say B, D and G."), ("B, D and G",)),
     "three labels in lines": (question("{anchor}? Say B; D; G."), ("B; D; G",)),
     "question without its subject": (question("Which three?"), ("pairing", "{anchor}")),

@@ -298,6 +298,22 @@ def test_force_replaces_panels_even_damaged_ones(made: Command) -> None:
     assert tree(made.folder / "empty") == tree(made.folder / "kept")
 
 
+def test_what_appears_while_compiling_is_kept(made: Command, monkeypatch) -> None:
+    from flavourbench.tasks import compiler
+
+    compile_panels = compiler.compile_panels
+
+    def meanwhile(*arguments):
+        _own_folder(made.folder / "out")
+        return compile_panels(*arguments)
+
+    monkeypatch.setattr(compiler, "compile_panels", meanwhile)
+    run = made("compile", *SMALL, "--out", "out")
+    assert (run.code, run.out) == (2, "")
+    assert run.err == ["fb: out exists: choose another or pass --force"]
+    assert [*tree(made.folder / "out")] == ["notes.txt"]
+
+
 # --- stopping --------------------------------------------------------------------------------
 
 

@@ -679,6 +679,19 @@ def test_lines_may_be_written_in_any_sound_way(tasks: Command, form: str) -> Non
     assert tasks("tasks", "export", "panel").out == text
 
 
+def test_any_unknown_key_is_kept(tasks: Command) -> None:
+    """As deep as lines may be, and with numbers as they are."""
+    deep: Any = "bottom"
+    for _ in range(99):
+        deep = [deep]
+    odd = {"deep": deep, "numbers": [1e308, -0.0, 2**70, 1e-9], "": "\u2028\x00\x1b", "ä": {}}
+    text = compact(row(1) | odd) + "\n"
+    (tasks.folder / "tasks.jsonl").write_text(text, encoding="utf-8")
+    assert tasks("tasks", "import", "tasks.jsonl", "--out", "panel").code == 0
+    assert tasks("tasks", "export", "panel").out == text
+    assert tasks("tasks", "verify", "panel").code == 0
+
+
 def test_files_that_are_none_are_refused(tasks: Command) -> None:
     (tasks.folder / "empty.jsonl").write_bytes(b"")
     (tasks.folder / "blank.jsonl").write_bytes(b"\n \n\n")

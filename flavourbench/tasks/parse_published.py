@@ -30,14 +30,12 @@ def parse_published(text: str, choices: Sequence[str]) -> Parsed:
     if not markers:
         return INVALID["no_marker" if text.strip() else "empty"]
     names: dict[str, str] = {}
-    for label, choice in zip(LABELS, choices, strict=False):
-        names.setdefault(normalised(choice), label)
     ends = [marker.start() for marker in markers[1:]] + [len(text)]
     found: Parsed | None = None
     verdict = INVALID["count"]
     for marker, end in zip(markers, ends, strict=True):
         lines = text[marker.end() : end].splitlines()
-        verdict = _read(lines[0].strip(), names) if lines else INVALID["count"]
+        verdict = _read(lines[0].strip(), choices, names) if lines else INVALID["count"]
         if verdict.selection is not None:
             # Verdicts are shared, so one selection is one object.
             if found is not None and found is not verdict:
@@ -46,8 +44,11 @@ def parse_published(text: str, choices: Sequence[str]) -> Parsed:
     return verdict if found is None else found
 
 
-def _read(payload: str, names: dict[str, str]) -> Parsed:
-    """The verdict on one payload: three letters, or three names."""
+def _read(payload: str, choices: Sequence[str], names: dict[str, str]) -> Parsed:
+    """The verdict on one payload: three letters, or three names.
+
+    ``names`` is filled when first needed: for most answers it would take half the time.
+    """
     letters = _LETTERS.fullmatch(payload)
     if letters is not None:
         labels = [letter.upper() for letter in letters.groups()]
@@ -55,6 +56,9 @@ def _read(payload: str, names: dict[str, str]) -> Parsed:
         pieces = payload.strip("*_`").split(",")
         if len(pieces) != 3:
             return INVALID["count"]
+        if not names:
+            for label, choice in zip(LABELS, choices, strict=False):
+                names.setdefault(normalised(choice), label)
         named = [names.get(normalised(piece)) for piece in pieces]
         labels = [label for label in named if label is not None]
         if len(labels) != 3:

@@ -80,8 +80,9 @@ def test_as_many_texts_as_tasks_are_needed(tmp_path: Path) -> None:
     assert rewards([], []).shape == (0,)
 
 
-def test_rewards_keep_up_with_training(tmp_path: Path) -> None:
-    tasks = panel(tmp_path / "tasks.jsonl", 20, "fb-1").tasks * 1000
+@pytest.mark.parametrize("parser", PARSERS)
+def test_rewards_keep_up_with_training(tmp_path: Path, parser: str) -> None:
+    tasks = panel(tmp_path / "tasks.jsonl", 20, parser).tasks * 1000
     source = random.Random(1)
     chosen = [sorted(labels(source)) for _ in tasks]
     texts = [f"FINAL_SELECTION: {', '.join(three)}" for three in chosen]

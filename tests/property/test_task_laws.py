@@ -317,6 +317,8 @@ def test_chance_gap_and_optimum_are_those_of_the_scores() -> None:
         assert task.top_gap == 10_000 - ranked[1][0]
         assert task.chance == Fraction(sum(task.scores), 56)
         assert task.distinct_scores == len(dict(ranked))
+        # Regional prompts do not show the anchor: what is asked again is the region.
+        assert task.cluster == (task.region if task.family == "regional" else task.anchor)
 
 
 # --- what has to be found --------------------------------------------------------------------

@@ -24,7 +24,7 @@ from references import reference
 from running import tree
 
 from flavourbench.environment import Environment, read_bundle
-from flavourbench.environment.taxonomy import COMPLEMENTS
+from flavourbench.environment.taxonomy import COMPLEMENTS, REGIONS
 from flavourbench.errors import InputError
 from flavourbench.tasks.compiler import compile_panels
 from flavourbench.tasks.design import parse_design, read_design
@@ -73,7 +73,7 @@ def starved(content: Content) -> None:
     content["panels"][2]["per_stratum"] = 2
     content["panels"].insert(1, content["panels"].pop())
     family_of(content, "constraint")["vegetarian_step"] = "1"
-    family_of(content, "pairing")["weights"] = ["0.5", "0.25"]
+    family_of(content, "pairing").update(weights=["0.5", "0.25"], least_pool=50)
 
 
 def tied(content: Content) -> None:
@@ -88,6 +88,7 @@ def tied(content: Content) -> None:
 def strict(content: Content) -> None:
     """Limits that bar many, other pools, another order of families, one more not ranked."""
     content["selection"]["categories"] = 2
+    content["prompt"]["layout"] = f"\n\n{content['prompt']['layout']}\n"
     content["acceptance"] = {"feasible_portfolios": 30, "utility_range": "0.15"}
     content["excluded"] = ["green_onion", "dried_miso", "cumin", "basil_sauce"]
     families = {family["name"]: family for family in content["families"]}
@@ -123,6 +124,23 @@ def test_made_up_panels_are_those_of_the_naive_compiler(
     panels = compile_panels(environment, design)
     assert differences(panels, Naive(environment, design.content).panels()) == []
     assert all({*tasks.families} == {f.name for f in design.families} for tasks in panels)
+
+
+@pytest.mark.parametrize("spare", range(-7, 2))
+def test_poles_of_few_items_do_not_overlap(spare: int) -> None:
+    """The low ones are drawn from so many that the high ones are among them."""
+    environment = synthetic(5, 90, 12).environment()
+    content = small_content()
+    content["selection"] = {"strata": 1, "per_category": 9, "categories": 1}
+    content["families"] = [family_of(content, "regional")]
+    content["families"][0]["among"] = spare + sum(
+        tags.category in COMPLEMENTS and not re.search(r"\d", name)
+        for name, tags in zip(environment.items, environment.tags, strict=True)
+    )
+    content["panels"] = [content["panels"][0] | {"per_stratum": 50, "regions": [*REGIONS]}]
+    design = parse_design(content)
+    panels = compile_panels(environment, design)
+    assert differences(panels, Naive(environment, design.content).panels()) == []
 
 
 def test_starved_panels_ask_anchors_again_but_not_the_one_apart() -> None:

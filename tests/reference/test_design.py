@@ -161,6 +161,10 @@ BAD: dict[str, tuple[Change, tuple[str, ...]]] = {
     "huge integer": (swap("strata = 4 ", f"strata = {'9' * 400} "), ("selection.strata", "999")),
     "digits without end": (swap("strata = 4 ", f"strata = {'9' * 5000} "), ("no TOML",)),
     "negative": (least_range("-1e-6"), ("acceptance.utility_range", "-0.000001")),
+    "large step": (
+        swap("vegetarian_step = 0.2", "vegetarian_step = 1.01"),
+        ("families[2].vegetarian_step", "1.01"),
+    ),
     "nan": (least_range("nan"), ("acceptance.utility_range", "NaN")),
     "infinity": (least_range("inf"), ("acceptance.utility_range", "Inf")),
     "huge power": (least_range("1e999999999"), ("acceptance.utility_range", "999999999")),

@@ -14,6 +14,7 @@ from panels import write_rows
 from references import reference
 
 from flavourbench.environment import Environment, read_bundle
+from flavourbench.errors import InputError
 from flavourbench.tasks.compiler import label_order
 from flavourbench.tasks.diagnostics import statistics
 from flavourbench.tasks.labels import PORTFOLIOS
@@ -115,6 +116,31 @@ def test_files_are_written_again_byte_by_byte(
     assert again.tasks == sets[name].tasks
     assert [dict(t.extra) for t in again.tasks] == [dict(t.extra) for t in sets[name].tasks]
     assert write_rows(again, tmp_path / "folder.jsonl").read_bytes() == original
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("prompt", "Choose."),
+        ("prompt_sha256", "0" * 64),
+        ("selection_size", 4),
+        ("optimal_selection", "ABD"),
+        ("chance_score_bps", 1),
+        ("optimal_margin_bps", 1),
+        ("oracle_reference", {}),
+        ("oracle_reference_sha256", "0" * 64),
+    ],
+)
+def test_rows_that_contradict_themselves_are_refused(key: str, value: Any, tmp_path: Path) -> None:
+    rows = [dict(row) for row in rows_of("validation_tasks.jsonl")[:3]]
+    assert rows[1][key] != value
+    rows[1][key] = value
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    told = {"prompt": "prompt_sha256", "oracle_reference": "oracle_reference_sha256"}
+    with pytest.raises(InputError, match=f"line 2: .*{told.get(key, key)} is ") as refused:
+        read_published(path)
+    assert str(refused.value).isprintable()
 
 
 def test_feasible_portfolios_follow_from_the_tags(

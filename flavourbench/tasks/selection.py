@@ -108,10 +108,11 @@ class Selector:
         """Rows of a stratum by hash of the anchor, those of unused anchors first."""
         environment, found = self._environment, possible.candidates
         used = self._used_by(possible.family)
+        barred = self._barred(panel, possible.family)
         keys = []
         for row, own in enumerate(possible.strata):
             anchor, region = int(found.anchors[row]), int(found.region[row])
-            if own != stratum or (panel.apart and anchor in used):
+            if own != stratum or anchor in barred:
                 continue
             if region >= 0 and environment.regions[region] not in panel.regions:
                 continue
@@ -119,6 +120,15 @@ class Selector:
             digest = hashed(panel.seed, "select", possible.family.name, stratum, name)
             keys.append((anchor in used, digest, row))
         return [row for _, _, row in sorted(keys)]
+
+    def _barred(self, panel: PanelDesign, family: Family) -> set[int]:
+        """Anchors that a panel must not use because earlier ones did.
+
+        A family that is not ranked is set apart by its regions; its anchors are never shown.
+        """
+        if not panel.apart:
+            return set()
+        return set[int]().union(*self._used.values()) if family.ranked else self._used_by(family)
 
     def _check(self, panel: PanelDesign, chosen: Possible) -> None:
         family, anchors = chosen.family, chosen.candidates.anchors.tolist()

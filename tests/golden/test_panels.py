@@ -19,7 +19,7 @@ FROZEN: dict[str, str] = json.loads(make_panels.FILE.read_text(encoding="ascii")
 EPICURE = {
     "test-1": "be335be3aba01219d2f2b8850162dbba2ed3a38374275a30e605c1d638ac9bbe",
     "test-2": "bcd5cdfc3b56c1bdadfc1b446be252271f3dc8a65f367d52514b06a3d507e7eb",
-    "development": "016ddebeabf9a01f3c5b398ee94894c936aa50938300a2120e7c7a8ade456f8a",
+    "development": "707e4f5f457b99f6e7c2cb9e0f2f4b6fbe8724a61bb88474e8f72c49d51621b2",
 }
 
 

@@ -242,6 +242,8 @@ class Naive:
                 # One that is not ranked has its own record of used anchors.
                 record = "ranked" if family["ranked"] else f"only {name}"
                 earlier = before.get(record, set())
+                # Ranked families keep off the anchors of every family, the others off their own.
+                barred = set().union(*before.values()) if family["ranked"] else earlier
                 picked: list[Row] = []
                 per_category: Counter[str] = Counter()
                 sets = set()
@@ -266,7 +268,7 @@ class Naive:
                         if (
                             count == panel["per_stratum"]
                             or anchor in taken
-                            or (panel.get("apart") and anchor in earlier)
+                            or (panel.get("apart") and anchor in barred)
                             or per_category[category] == limits["per_category"]
                         ):
                             continue

@@ -395,3 +395,12 @@ def test_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
     first, second = tree(tmp_path / "1"), tree(tmp_path / "2")
     assert len(first) == 3 * 4
     assert first == second
+
+
+def test_the_development_panel_is_apart_from_the_others(panels: list[TaskSet]) -> None:
+    *ranking, development = panels
+    taken = {task.anchor for panel in ranking for task in panel.tasks}
+    assert not taken & {task.anchor for task in development.tasks if task.ranked}
+    regions = [{t.region for t in p.of_family("regional").tasks} for p in panels]
+    assert not (regions[0] | regions[1]) & regions[2]
+    assert len(regions[2]) == 2

@@ -40,6 +40,11 @@ def load(path: Path) -> Any:
         raise InputError(f"cannot read {os_reason(error, path)}") from error
     if not data:
         raise InputError(f"{shown(path, 200)} is empty")
+    if data.lstrip()[:1] in (b"{", b"["):
+        raise InputError(
+            f"{shown(path, 200)} is JSON, not a score table (Parquet or CSV): answers to tasks are"
+            " scored by `fb score`"
+        )
     parquet = data.startswith(b"PAR1")
     try:
         table = _parquet(data) if parquet else _csv(data)

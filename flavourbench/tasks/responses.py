@@ -85,10 +85,11 @@ def _answer(row: Mapping[str, Any]) -> tuple[str, str | None]:
     for key, text in texts:
         if text is not None and not isinstance(text, str):
             raise InputError(f"{key} is {shown(json.dumps(text))}, not a text or null: {_FORMS}")
-    different = {text for _, text in texts}
+    # A key that was left at null beside a text says nothing.
+    different = {text for _, text in texts if text is not None}
     if len(different) > 1:
         raise InputError(f"{listed([key for key, _ in texts])} hold different texts: keep one")
-    return ids[0], texts[0][1] if done else None
+    return ids[0], different.pop() if different and done else None
 
 
 def _texts(holder: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

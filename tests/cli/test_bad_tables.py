@@ -162,14 +162,6 @@ def test_one_model(fb, form, suffix):
     refused(fb, form(scores(1)), "1 model", "at least two", suffix=suffix)
 
 
-@pytest.mark.parametrize(
-    "text", ['{"task_id": "t1", "response": "FINAL_SELECTION: A, B, C"}\n', '\n [{"score": 1}]']
-)
-def test_answers_are_no_score_table(fb, text):
-    (fb.folder / "answers.jsonl").write_text(text, encoding="utf-8")
-    fb.refused("infer", "answers.jsonl", says=("answers.jsonl is JSON", "fb score"))
-
-
 def test_no_model_column_in_a_wide_table(fb):
     columns = {k: v for k, v in WIDE.items() if not k.startswith("model")}
     refused(fb, columns, "no model column")
@@ -286,8 +278,16 @@ def test_a_file_that_is_no_table(fb, data):
     raw_refused(fb, data)
 
 
-def test_json_is_no_table(fb):
-    raw_refused(fb, '{"a": [1, 2, 3]}\n', "no column task")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": [1, 2, 3]}\n',
+        '{"task_id": "t1", "response": "FINAL_SELECTION: A, B, C"}\n',
+        '\n [{"score": 1}]',
+    ],
+)
+def test_json_is_no_table(fb, text):
+    raw_refused(fb, text, "is JSON", "fb score")
 
 
 @pytest.mark.parametrize(("delimiter", "head"), [(";", "model;task"), ("\t", r"model\ttask")])

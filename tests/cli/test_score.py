@@ -279,6 +279,7 @@ READ: list[Row] = [
         },
     },
     {"task_id": FIRST, "response": TEXT, "answer": TEXT},
+    {"task_id": FIRST, "response": None, "answer": TEXT},
     {"task_id": FIRST, "response": TEXT, "status": "success", "model": "m", "choices": None},
     {"task_id": FIRST, "response": TEXT, "prompt": ROWS[0]["prompt"]},
     {"task_id": FIRST, "response": TEXT, "prompt_sha256": ROWS[0]["prompt_sha256"]},

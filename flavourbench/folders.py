@@ -127,38 +127,27 @@ def new_folder(
         _move_into_place(work, path, force)
 
 
-def check_file(path: Path, *, force: bool = False) -> None:
-    """Refuse a place for a new file.
-
-    Raises
-    ------
-    InputError
-        ``path`` exists (and ``force`` is not given or it is no file), or nothing can be
-        written there.
-    """
-    if os.path.lexists(path):
-        if not is_file(path):
-            raise InputError(f"{shown(path, 200)} is no file: choose another")
-        if not force:
-            raise InputError(f"{shown(path, 200)} exists: choose another or pass --force")
-    check_parent(_absolute(path).parent)
-
-
 def new_file(path: Path, data: bytes, *, force: bool = False) -> None:
     """Write a file that appears whole or not at all.
 
     Raises
     ------
     InputError
-        See :func:`check_file`; or writing fails.
+        ``path`` exists (and ``force`` is not given or it is no file), or writing fails.
     """
-    check_file(path, force=force)
+    exists = f"{shown(path, 200)} exists: choose another or pass --force"
+    if os.path.lexists(path):
+        if not is_file(path):
+            raise InputError(f"{shown(path, 200)} is no file: choose another")
+        if not force:
+            raise InputError(exists)
+    check_parent(_absolute(path).parent)
     with _work_folder(path.parent, path) as work:
         made = work / "file"
         made.write_bytes(data)
         if not force and _rename(made, path, _NO_REPLACE) is False:
-            raise InputError(f"{shown(path, 200)} exists: choose another or pass --force")
-        if made.exists():
+            raise InputError(exists)
+        if made.exists():  # it may be replaced, or there is no such rename here
             made.replace(path)
 
 

@@ -103,6 +103,8 @@ def portfolio_scores(
 
     Raises
     ------
+    TypeError
+        Values that are not integers.
     ValueError
         Shapes that do not fit, a negative weight, or values so large that a utility could
         exceed :data:`UTILITY_LIMIT`.

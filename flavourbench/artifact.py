@@ -190,6 +190,8 @@ class Kind:
                 digest = file_sha256(file)
             if digest != digests[1]:
                 raise CheckError(f"{where}: {shown(name)} is not the file that was written")
+            if entry["bytes"] != file.stat().st_size:
+                raise CheckError(f"{where}: {MANIFEST} states another size of {shown(name)}")
         extra = sorted({entry.name for entry in path.iterdir()} - {*files, MANIFEST, self.seal})
         if extra:
             raise CheckError(f"{where}: {shown(extra[0])} is not listed in {MANIFEST}")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Mapping
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from bundles import synthetic
 
 from flavourbench.environment import Environment
+from flavourbench.environment.space import Tags, unit_rows
+from flavourbench.environment.taxonomy import COMPLEMENTS, NOVA_LEVELS, REGIONS, UNIVERSAL
 from flavourbench.tasks.compiler import compile_panels
 from flavourbench.tasks.design import parse_design, read_design
 from flavourbench.tasks.published import published_rows
@@ -46,6 +51,31 @@ def family_of(content: Mapping[str, Any], name: str) -> Content:
 def small_environment() -> Environment:
     """300 made-up items."""
     return synthetic(0, 300, 12).environment("made up & small")
+
+
+@cache
+def hashed_environment() -> Environment:
+    """Names, tags and rows out of SHA-256, so that no generator of numbers plays a part."""
+    names = sorted("_".join(pair) for pair in product(_words("a"), _words("b")))[:1500]
+    categories = [*COMPLEMENTS]
+    tags, rows = [], []
+    for name in names:
+        digest = hashlib.sha256(name.encode()).digest()
+        category = categories[digest[0] % len(categories)]
+        regions = tuple(r for at, r in enumerate(REGIONS) if digest[1] >> at & 1 and digest[2] % 2)
+        vegan = digest[3] % 4 > 0
+        level = (*NOVA_LEVELS, None)[digest[4] % 5]
+        tags.append(
+            Tags(category, regions or (UNIVERSAL,), vegan or digest[5] % 2 > 0, vegan, level)
+        )
+        lean = hashlib.sha256(category.encode()).digest()
+        rows.append([digest[8 + at] - 128 + (lean[at] - 128) / 2 for at in range(12)])
+    units = unit_rows(np.array(rows, np.float32), names)
+    return Environment(tuple(names), units, tuple(tags), "hashed")
+
+
+def _words(first: str) -> list[str]:
+    return [f"{first}{a}{b}" for a, b in product("abcdefgh", "abcde")]
 
 
 @cache

@@ -106,9 +106,7 @@ def score_model(grades: Sequence[Grade], plan: Plan, threads: int = 1) -> ModelS
     if left_out:
         warnings.append(f"Not part of the score: {', '.join(left_out)} (never ranked).")
     elif not counted[0].task.ranked:
-        warnings.append(
-            "Only families that are never ranked: few different questions, resampled by region."
-        )
+        warnings.append("Only families that are never ranked.")
     score, interval, p = None, None, None
     matrix = _matrix(counted)
     if comparable:

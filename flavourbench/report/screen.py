@@ -138,7 +138,8 @@ def _table_of(
 ) -> Table:
     table = plain_table(screen)
     for at in kept:
-        add_column(table, *heads[at])
+        head, right = heads[at]
+        add_column(table, screen.text(head), right)
     for row in rows:
         table.add_row(*(Text(screen.text(row[at])) for at in kept))
     return table

@@ -19,6 +19,8 @@ from flavourbench.tasks.prompt import render
 from flavourbench.tasks.selection import Possible, Selector, hashed, possible_tasks
 from flavourbench.tasks.taskset import Task, TaskSet
 
+#: How answers to compiled tasks are read.
+COMPILED_PARSER = "fb-1"
 _CODE_RECIPE = "flavourbench-task-code/1"
 #: Told as work advances: stage, units done since the last call, units in all.
 Progress = Callable[[str, int, int], None]
@@ -44,7 +46,6 @@ def compile_panels(
         family too few categories.
     """
     title = environment.name if title is None else title
-    check_no_answer(title)
     if not title.strip() or not title.isprintable():
         raise InputError(f"title '{shown(title)}' is no printable text: choose another")
     steps = len(design.families) + len(design.panels)
@@ -69,10 +70,19 @@ def compile_panels(
     return found
 
 
-def task_code(environment: Environment, design: TaskDesign, title: str) -> str:
-    """Eight hex digits that stand for everything a prompt and its scores depend on."""
-    made_of = [_CODE_RECIPE, environment.identity, title, design.sha256]
-    return json_sha256(made_of)[:8]
+def code_of(identity: str, design: TaskDesign, title: str) -> str:
+    """Eight hex digits that stand for everything a prompt and its scores depend on.
+
+    Parameters
+    ----------
+    identity, title : str, of the environment
+    """
+    return json_sha256([_CODE_RECIPE, identity, title, design.sha256])[:8]
+
+
+def task_id(design: TaskDesign, code: str, panel: str, family: str, number: int) -> str:
+    """The id of a task; numbers count from 1 in each family of a panel."""
+    return design.task_id.format(code=code, panel=panel, family=family, number=f"{number:03}")
 
 
 def _tasks(
@@ -80,25 +90,24 @@ def _tasks(
 ) -> list[Task]:
     """The tasks of one family, labels given and prompts written."""
     family = chosen.family
-    code = task_code(environment, design, title)
-    ids = [
-        design.task_id.format(code=code, panel=panel.name, family=family.name, number=f"{n:03}")
-        for n in range(1, len(chosen.strata) + 1)
-    ]
+    code = code_of(environment.identity, design, title)
+    numbers = range(1, len(chosen.strata) + 1)
+    ids = [task_id(design, code, panel.name, family.name, number) for number in numbers]
     labelled = _labelled(environment, panel, chosen.candidates, ids)
     maps = score_maps(environment, family, labelled)
     masks, scores = bits_of(maps.feasible).tolist(), maps.scores.bps.tolist()
     found = []
-    for row, task_id in enumerate(ids):
+    for row, own_id in enumerate(ids):
         anchor, diet, cap, region = (
             int(column[row])
             for column in (labelled.anchors, labelled.diet, labelled.max_nova, labelled.region)
         )
         task = Task(
-            id=task_id,
+            id=own_id,
             panel=panel.name,
             split=panel.split,
             family=family.name,
+            ranked=family.ranked,
             stratum=chosen.strata[row],
             anchor=environment.items[anchor],
             category=environment.tags[anchor].category,
@@ -109,8 +118,11 @@ def _tasks(
             diet=DIETS[diet] if diet >= 0 else None,
             max_nova=cap if cap >= 0 else None,
             region=environment.regions[region] if region >= 0 else None,
+            parser=COMPILED_PARSER,
         )
-        found.append(replace(task, prompt=render(design.prompt, family, title, task)))
+        prompt = render(design.prompt, family, title, task)
+        check_no_answer(prompt)
+        found.append(replace(task, prompt=prompt))
     return found
 
 
@@ -119,13 +131,13 @@ def _labelled(
 ) -> Candidates:
     """Candidates in the order of their labels."""
     orders = [
-        label_order(panel.seed, task_id, [environment.items[at] for at in choices])
-        for task_id, choices in zip(ids, found.choices.tolist(), strict=True)
+        label_order(panel.seed, own_id, [environment.items[at] for at in choices])
+        for own_id, choices in zip(ids, found.choices.tolist(), strict=True)
     ]
     order = np.array(orders, np.int64).reshape(-1, len(LABELS))
     return replace(found, choices=np.take_along_axis(found.choices, order, axis=1))
 
 
-def label_order(seed: str, task_id: str, names: list[str]) -> list[int]:
-    """Indices of ``names`` in the order of their labels A to H."""
-    return sorted(range(len(names)), key=lambda at: hashed(seed, "choice", task_id, names[at]))
+def label_order(seed: str, own_id: str, names: list[str]) -> list[int]:
+    """Indices of ``names`` in the order of their labels A to H, in the task of that id."""
+    return sorted(range(len(names)), key=lambda at: hashed(seed, "choice", own_id, names[at]))

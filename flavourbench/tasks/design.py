@@ -24,10 +24,12 @@ FEASIBLE = ("always", "demands", "distinct_categories")
 _LAYOUT = frozenset({"context", "family", "question", "candidates", "instruction"})
 _QUESTION = frozenset({"anchor", "category", "diet", "max_nova", "region"})
 _TASK_ID = frozenset({"code", "panel", "family", "number"})
+_UNFIT_ID = re.compile(r"[^A-Za-z0-9._{}-]")
 #: A concrete answer in a prompt would anchor answers.
 ANCHORING = re.compile(r"FINAL_SELECTION\s*:\s*[A-H]\s*,\s*[A-H]\s*,\s*[A-H]", re.IGNORECASE)
 #: Three labels in a row, however they are parted.
-_THREE = re.compile(r"\b[A-H]\b\W{1,9}(?:and\W)?\b[A-H]\b\W{1,9}(?:and\W)?\b[A-H]\b")
+_AND = r"\b\W{1,9}(?:(?:and|or)\W{1,9})?"
+_THREE = re.compile(rf"\b[A-H]{_AND}[A-H]{_AND}[A-H]\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,8 @@ def parse_design(content: Mapping[str, Any]) -> TaskDesign:
         if twice:
             raise InputError(f"{what}: {listed(twice)} occurs twice: use different ones")
     _check_texts(found)
+    if _UNFIT_ID.search(found.task_id):
+        raise InputError(f"task_id is '{shown(found.task_id)}': use letters, digits, '.', '-', '_'")
     return found
 
 

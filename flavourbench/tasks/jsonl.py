@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,16 @@ from flavourbench.errors import InputError, os_reason, shown
 
 #: Levels of lists and objects in a line; what writes a line again needs some stack for each.
 _DEEPEST = 100
+#: Bytes of a line.
+_LONGEST = 2**26
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, digest: Any = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line numbers and objects of a JSONL file; blank lines are passed over.
+
+    Parameters
+    ----------
+    digest : a hash object, fed with every byte; the file is read once, since it may be a pipe
 
     Raises
     ------
@@ -27,7 +35,14 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     empty = True
     try:
         with path.open("rb") as handle:
-            for number, line in enumerate(handle, 1):
+            for number in itertools.count(1):
+                line = handle.readline(_LONGEST + 1)
+                if not line:
+                    break
+                if len(line) > _LONGEST:
+                    raise InputError(f"{where} line {number} is longer than {_LONGEST >> 20} MiB")
+                if digest is not None:
+                    digest.update(line)
                 if line.strip():
                     empty = False
                     yield number, _object(line, f"{where} line {number}")
@@ -76,6 +91,6 @@ def _check_depth(value: Any, left: int) -> None:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)} occurs twice")
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"key {twice} occurs twice")
     return found

@@ -18,7 +18,7 @@ from flavourbench.tasks.design import parse_design
 from flavourbench.tasks.diagnostics import statistics
 from flavourbench.tasks.labels import LABELS
 from flavourbench.tasks.parsing import parser_named
-from flavourbench.tasks.taskset import Task, TaskSet
+from flavourbench.tasks.taskset import Task, TaskSet, check_text
 
 PANEL = Kind(
     "panel",
@@ -47,6 +47,7 @@ def columns_of(tasks: TaskSet) -> dict[str, Column]:
         "diet": [task.diet or "" for task in rows],
         "max_nova": np.ma.masked_equal(levels, 0),
         "region": [task.region or "" for task in rows],
+        "ranked": np.array([task.ranked for task in rows], np.bool_),
         "prompt": [task.prompt for task in rows],
         **{label: [task.choices[at] for task in rows] for at, label in enumerate(LABELS)},
         "scores": tasks.scores,
@@ -176,15 +177,22 @@ def read_with_manifest(path: Path) -> tuple[TaskSet, dict[str, Any]]:
 
 def _texts_of(entry: Mapping[str, Any]) -> dict[str, str]:
     """Name and digest as a manifest states them."""
-    if not isinstance(entry["name"], str) or not all(isinstance(v, str) for v in entry.values()):
-        raise InputError(f"{listed([*entry])} of an environment or a source are no texts")
-    return dict(entry)
+    return {key: check_text(key, value) for key, value in {"name": None, **entry}.items()}
+
+
+def _extra(text: str) -> dict[str, Any]:
+    """Keys without a column, as :func:`extra_text` writes them."""
+    value = json.loads(text) if text else {}
+    if not isinstance(value, dict):
+        raise InputError(f"extra of a task is {shown(text)}, no object")
+    json.dumps(value, ensure_ascii=False).encode()  # no half of a surrogate pair
+    return value
 
 
 def _rows(data: bytes, parser: str) -> list[Task]:
     table = read_parquet(data)
-    wanted = [*_TEXTS[:4], "stratum", *_TEXTS[4:7], "max_nova", *_TEXTS[7:], *LABELS]
-    wanted += ["scores", "feasible", "extra"]
+    wanted = [*_TEXTS[:4], "stratum", *_TEXTS[4:7], "max_nova", "region", "ranked", "prompt"]
+    wanted += [*LABELS, "scores", "feasible", "extra"]
     if table.column_names != wanted:
         raise InputError(f"columns are {listed(table.column_names)}, not {', '.join(wanted)}")
     columns = [table[name].to_pylist() for name in wanted]
@@ -192,8 +200,8 @@ def _rows(data: bytes, parser: str) -> list[Task]:
     for values in zip(*columns, strict=True):
         row = dict(zip(wanted, values, strict=True))
         bad = [key for key in (*_TEXTS, *LABELS, "extra") if not isinstance(row[key], str)]
-        if bad or not isinstance(row["stratum"], int):
-            raise InputError(f"{bad[0] if bad else 'stratum'} of a task is null")
+        if bad or not isinstance(row["ranked"], bool):
+            raise InputError(f"{bad[0] if bad else 'ranked'} of a task is null")
         found.append(
             Task(
                 id=row["task_id"],
@@ -210,8 +218,9 @@ def _rows(data: bytes, parser: str) -> list[Task]:
                 diet=row["diet"] or None,
                 max_nova=row["max_nova"],
                 region=row["region"] or None,
+                ranked=row["ranked"],
                 parser=parser,
-                extra=json.loads(row["extra"]) if row["extra"] else {},
+                extra=_extra(row["extra"]),
             )
         )
     return found

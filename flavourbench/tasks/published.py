@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from flavourbench.errors import InputError, listed, shown
-from flavourbench.identity import file_sha256, json_sha256
+from flavourbench.identity import json_sha256
 from flavourbench.tasks.design import read_design
 from flavourbench.tasks.jsonl import json_lines
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS
 from flavourbench.tasks.parsing import PARSERS
-from flavourbench.tasks.taskset import REGIONAL, Task, TaskSet, check_scores
+from flavourbench.tasks.taskset import REGIONAL, Task, TaskSet, check_scores, check_text
 
 #: What the published files call our families.
 PUBLISHED_NAMES = {REGIONAL: "cultural_composition"}
@@ -47,7 +47,7 @@ _ORACLE = "oracle_reference"
 #: Where a row says which panel it belongs to, the first that is there.
 _PANEL_KEYS = ("release_panel", "source_panel")
 #: Keys of our own, in exports of compiled panels only.
-_MASK_KEY, _PARSER_KEY, _ORIGIN_KEY = "feasible_mask", "parser", "compiled"
+_MASK_KEY, _PARSER_KEY, _RANKED_KEY, _ORIGIN_KEY = "feasible_mask", "parser", "ranked", "compiled"
 _HEX = re.compile("[0-9a-f]{14}")
 
 
@@ -63,7 +63,8 @@ def read_published(path: Path) -> TaskSet:
     """
     rows: list[tuple[int, dict[str, Any], Task]] = []
     lines: dict[str, int] = {}
-    for number, row in json_lines(path):
+    digest = hashlib.sha256()
+    for number, row in json_lines(path, digest):
         try:
             task = _task(row, path.stem)
             _check_single(task, lines.setdefault(task.id, number), number)
@@ -83,7 +84,7 @@ def read_published(path: Path) -> TaskSet:
             " lines do: do not mix panels"
         )
     environment, design = _origin(path, rows)
-    source = {"name": path.name, "sha256": file_sha256(path)}
+    source = {"name": path.name, "sha256": digest.hexdigest()}
     return TaskSet(tuple(task for _, _, task in rows), environment, design, (source,))
 
 
@@ -138,13 +139,13 @@ def _task(row: Mapping[str, Any], stem: str) -> Task:
         raise InputError(f"parser is {shown(parser)}: known are {', '.join(PARSERS)}")
     panel = next((row[key] for key in _PANEL_KEYS if key in row), stem)
     task = Task(
-        id=_name("task_id", row["task_id"]),
-        panel=_name("panel", panel),
-        split=_name("split", row["split"]),
-        family=_OUR_NAMES.get(row["family"], _name("family", row["family"])),
-        stratum=_stratum(row["validation_stratum"]),
-        anchor=_name("anchor_ingredient", row["anchor_ingredient"]),
-        category=_name("primary_category", row["primary_category"]),
+        id=check_text("task_id", row["task_id"]),
+        panel=check_text("panel", panel),
+        split=check_text("split", row["split"]),
+        family=_OUR_NAMES.get(row["family"], check_text("family", row["family"])),
+        stratum=row["validation_stratum"],
+        anchor=check_text("anchor_ingredient", row["anchor_ingredient"]),
+        category=check_text("primary_category", row["primary_category"]),
         prompt=row["prompt"],
         choices=_choices(row["choices"]),
         scores=_scores(row["selection_scores_bps"]),
@@ -152,6 +153,7 @@ def _task(row: Mapping[str, Any], stem: str) -> Task:
         diet=_optional(oracle, "constraint_variant", str),
         max_nova=_optional(oracle, "maximum_nova", int),
         region=_region(oracle),
+        ranked=_ranked(row),
         parser=parser,
         extra=extra,
     )
@@ -159,22 +161,10 @@ def _task(row: Mapping[str, Any], stem: str) -> Task:
     return task
 
 
-def _name(key: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise InputError(f"{key} '{shown(value)}' is no name")
-    return value
-
-
-def _stratum(value: int) -> int:
-    if not 1 <= value <= 127:
-        raise InputError(f"validation_stratum is {shown(value)}: use a number from 1 on")
-    return value
-
-
 def _choices(choices: Mapping[str, Any]) -> tuple[str, ...]:
     if sorted(choices) != [*LABELS]:
         raise InputError(f"choices have the labels {listed(sorted(choices))}, not A to H")
-    return tuple(_name(f"choice {label}", choices[label]) for label in LABELS)
+    return tuple(choices[label] for label in LABELS)
 
 
 def _scores(scores: Mapping[str, Any]) -> tuple[int, ...]:
@@ -206,9 +196,16 @@ def _optional(oracle: Mapping[str, Any], key: str, kind: type) -> Any:
     return value
 
 
+def _ranked(row: Mapping[str, Any]) -> bool:
+    value = row.get(_RANKED_KEY, row["family"] != PUBLISHED_NAMES[REGIONAL])
+    if not isinstance(value, bool):
+        raise InputError(f"{_RANKED_KEY} is {shown(value)}: use true or false")
+    return value
+
+
 def _region(oracle: Mapping[str, Any]) -> str | None:
     value = oracle.get("target_region")
-    return None if value is None else _name(f"{_ORACLE}.target_region", value)
+    return None if value is None else check_text(f"{_ORACLE}.target_region", value)
 
 
 def _check_derived(row: Mapping[str, Any], task: Task) -> None:
@@ -233,10 +230,15 @@ def _check_derived(row: Mapping[str, Any], task: Task) -> None:
 
 def published_rows(tasks: TaskSet) -> list[str]:
     """The lines of a published task file, without line ends."""
-    compiled = None
-    if tasks.design is not None:
-        compiled = {**tasks.environment, "design_sha256": json_sha256(tasks.design)}
+    compiled = origin_of(tasks)
     return [_compact(_row(task, compiled)) for task in tasks.tasks]
+
+
+def origin_of(tasks: TaskSet) -> dict[str, str] | None:
+    """What an export says of environment and design of compiled tasks; None for others."""
+    if tasks.design is None:
+        return None
+    return {**tasks.environment, "design_sha256": json_sha256(tasks.design)}
 
 
 def _row(task: Task, compiled: Mapping[str, str] | None) -> dict[str, Any]:
@@ -256,10 +258,10 @@ def _row(task: Task, compiled: Mapping[str, str] | None) -> dict[str, Any]:
         "chance_score_bps": round(task.chance),
         "optimal_margin_bps": task.top_gap,
     }
-    return row | (dict(task.extra) if task.extra else _own_keys(task, compiled))
+    return (dict(task.extra) or own_keys(task, compiled)) | row
 
 
-def _own_keys(task: Task, compiled: Mapping[str, str] | None) -> dict[str, Any]:
+def own_keys(task: Task, compiled: Mapping[str, str] | None) -> dict[str, Any]:
     """What a task that was not imported says beyond its fields."""
     oracle = {
         "all_combinations_scored": len(PORTFOLIOS),
@@ -271,7 +273,12 @@ def _own_keys(task: Task, compiled: Mapping[str, str] | None) -> dict[str, Any]:
         "selection_size": _SIZE,
         "target_region": task.region,
     }
-    found = {"source_panel": task.panel, _PARSER_KEY: task.parser, _ORACLE: oracle}
+    found = {
+        "source_panel": task.panel,
+        _PARSER_KEY: task.parser,
+        _RANKED_KEY: task.ranked,
+        _ORACLE: oracle,
+    }
     if compiled is not None:
         found[_ORIGIN_KEY] = compiled
     if task.feasible is not None:

@@ -19,7 +19,7 @@ from flavourbench.environment.environment import check_demands
 from flavourbench.errors import InputError, listed, shown
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS, normalised
 
-#: The family that never enters a ranking: its questions are few, and repeat.
+#: The family of published tasks that never enters a ranking: its questions are few, and repeat.
 REGIONAL = "regional"
 
 
@@ -37,13 +37,15 @@ class Task:
     scores : 56 int, basis points 0 … 10,000 of the portfolios ABC, ABD, … FGH
     feasible : int, bit p is set where portfolio p is feasible; None where that is unknown
     diet, max_nova, region : what is demanded, or None
+    ranked : bool, whether the family enters a ranking
     parser : str, how answers are read
     extra : keys of a published file that have no field here, kept for its export
 
     Raises
     ------
     InputError
-        Not 56 scores with one optimum, eight different names and known demands.
+        Not 56 scores with one optimum, eight different names, texts that can be printed and
+        known demands.
     """
 
     id: str
@@ -60,11 +62,17 @@ class Task:
     diet: str | None = None
     max_nova: int | None = None
     region: str | None = None
+    ranked: bool = True
     parser: str = "fb-1"
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         try:
+            for key in ("id", "panel", "split", "family", "anchor", "category"):
+                check_text(key, getattr(self, key))
+            if self.region is not None:
+                check_text("region", self.region)
+            _check_stratum(self.stratum)
             _check_choices(self.choices)
             check_scores(self.scores)
             _check_feasible(self.feasible, self.scores)
@@ -98,26 +106,40 @@ class Task:
         return len({*self.scores})
 
     @property
-    def ranked(self) -> bool:
-        """Whether the family enters a ranking."""
-        return self.family != REGIONAL
-
-    @property
     def cluster(self) -> str:
         """What is resampled together: the anchor, or the region that is asked for."""
         return self.anchor if self.region is None else self.region
 
 
-def _check_choices(choices: Sequence[str]) -> None:
+def check_text(key: str, value: Any) -> str:
+    """A short text that can be printed, as it is.
+
+    Raises
+    ------
+    InputError
+        With the key and the value.
+    """
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise InputError(f"{key} '{shown(value)}' is no name")
+    return value
+
+
+def _check_stratum(stratum: Any) -> None:
+    if isinstance(stratum, bool) or not isinstance(stratum, int) or not 1 <= stratum <= 127:
+        raise InputError(f"stratum is {shown(stratum)}: use a number from 1 on")
+
+
+def _check_choices(choices: Sequence[Any]) -> None:
     if len(choices) != len(LABELS):
         raise InputError(f"{len(choices)} candidates: a task has {len(LABELS)}")
+    for label, name in zip(LABELS, choices, strict=True):
+        check_text(f"choice {label}", name)
+        if not normalised(name):
+            raise InputError(f"choice {label} '{shown(name)}' is no name")
     counts = Counter(normalised(name) for name in choices)
     twice = [name for name in choices if counts[normalised(name)] > 1]
     if twice:
         raise InputError(f"candidates {listed(twice)} are one name: use different ones")
-    blank = [name for name in choices if not normalised(name) or not name.isprintable()]
-    if blank:
-        raise InputError(f"candidate '{shown(blank[0])}' is no name")
 
 
 def check_scores(scores: Sequence[Any]) -> None:

@@ -15,7 +15,13 @@ from flavourbench.environment.taxonomy import DIETS
 from flavourbench.errors import CheckError, InputError, listed, shown
 from flavourbench.folders import is_file
 from flavourbench.identity import table_sha256
-from flavourbench.tasks.compiler import compile_panels, label_order
+from flavourbench.tasks.compiler import (
+    COMPILED_PARSER,
+    code_of,
+    compile_panels,
+    label_order,
+    task_id,
+)
 from flavourbench.tasks.design import (
     ANCHORING,
     Family,
@@ -29,7 +35,7 @@ from flavourbench.tasks.maps import bits_of, feasible_portfolios, score_maps
 from flavourbench.tasks.panel import PANEL, TASKS, columns_of, manifest_of, read_with_manifest
 from flavourbench.tasks.pools import Candidates
 from flavourbench.tasks.prompt import render
-from flavourbench.tasks.published import read_published
+from flavourbench.tasks.published import origin_of, own_keys, read_published
 from flavourbench.tasks.taskset import Task, TaskSet, joined
 
 #: What reading published rows has checked.
@@ -77,6 +83,7 @@ def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
     checks.append(_result("content", digest == stated, digest, f"{digest}, not {stated}"))
     derived = manifest_of(tasks)
     wrong = [key for key, value in derived.items() if manifest[key] != value]
+    wrong += sorted(set(manifest) - {*derived, "format", "files", "software"})
     checks.append(
         _result("manifest", not wrong, "states what follows", f"{listed(wrong)} do not follow")
     )
@@ -115,7 +122,8 @@ def _content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
         checks.append(_open("labels", "no seed to order them anew"))
     else:
         design = parse_design(tasks.design)
-        checks += [_prompts(tasks, design), _labels(tasks, design), _rules(tasks, design)]
+        checks += [_ids(tasks, design), _prompts(tasks, design), _labels(tasks, design)]
+        checks += [_rules(tasks, design), _extra_keys(tasks)]
     environment = None if scorer is None else scorer(tasks)
     if environment is None:
         checks.append(_open("scores", _unseen(tasks)))
@@ -135,6 +143,32 @@ def _unseen(tasks: TaskSet) -> str:
 def _anchoring(tasks: TaskSet) -> Check:
     bad = [task.id for task in tasks.tasks if ANCHORING.search(task.prompt)]
     return _result("no answer in prompts", not bad, "none shows a triplet", listed(bad))
+
+
+def _ids(tasks: TaskSet, design: TaskDesign) -> Check:
+    """Ids as the design makes them of environment, title and number; splits and parser too."""
+    if not tasks.environment:
+        return _failed("ids", "a design is stated, but no environment")
+    code = code_of(tasks.environment["identity"], design, tasks.environment["name"])
+    splits = {panel.name: panel.split for panel in design.panels}
+    numbers: Counter[tuple[str, str]] = Counter()
+    bad = []
+    for task in tasks.tasks:
+        numbers[task.panel, task.family] += 1
+        expected = task_id(design, code, task.panel, task.family, numbers[task.panel, task.family])
+        if task.id != expected or splits.get(task.panel) != task.split:
+            bad.append(task.id)
+    if tasks.parser != COMPILED_PARSER:
+        bad.append(f"parser {tasks.parser}, not {COMPILED_PARSER}")
+    told = "those of environment, design and title; numbers without a gap"
+    return _result("ids", not bad, told, listed(bad))
+
+
+def _extra_keys(tasks: TaskSet) -> Check:
+    """Compiled tasks have no keys but those that an export of them has."""
+    origin = origin_of(tasks)
+    bad = [task.id for task in tasks.tasks if task.extra not in ({}, own_keys(task, origin))]
+    return _result("other keys", not bad, "none but those of exports", listed(bad))
 
 
 def _prompts(tasks: TaskSet, design: TaskDesign) -> Check:
@@ -214,6 +248,8 @@ def feasible_masks(tasks: TaskSet, environment: Environment) -> dict[str, int]:
     All names must be items of the environment.
     """
     found: dict[str, int] = {}
+    if tasks.environment and tasks.design is None:
+        return found  # compiled with a design that is not at hand
     for family, chosen in _by_family(tasks):
         rows = _candidates(chosen, environment)
         masks = bits_of(feasible_portfolios(environment, family, rows)).tolist()
@@ -256,6 +292,8 @@ def _categories(tasks: TaskSet, environment: Environment) -> Check:
 def _feasible(tasks: TaskSet, environment: Environment) -> Check:
     """Masks as the tags give them; where a task has none, scores that they allow."""
     masks = feasible_masks(tasks, environment)
+    if not masks:
+        return _open("feasible portfolios", "follow only with the design of the tasks")
     bad = []
     for task in tasks.tasks:
         mask = masks.get(task.id)

@@ -156,6 +156,15 @@ def test_the_printed_design_gives_the_same_panels(large: Command) -> None:
     assert tree(large.folder / "packaged") == tree(large.folder / "own")
 
 
+def test_a_title_that_completes_an_answer_is_refused(made: Command) -> None:
+    """No text shows three labels; a prompt made of them does."""
+    text = small_design().replace("given by {environment}", "as in {environment}, C")
+    (made.folder / "design.toml").write_text(text, encoding="utf-8")
+    assert made("compile", *SMALL, "--title", "Larder", "--out", "sound").code == 0
+    made.refused("compile", *SMALL, "--title", "A, B", says=("A, B, C", "answer"))
+    made.refused("compile", *SMALL, "--title", "A, B or H", says=("A, B or H", "answer"))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -256,6 +256,26 @@ def test_a_panel_of_regional_tasks_alone_has_a_score(fb: Command) -> None:
     assert (found["score"], found["families"]) == (100, {"regional": 100})
 
 
+def test_a_family_that_the_design_does_not_rank_stays_out(
+    fb: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLAVOURBENCH_CACHE", str(fb.folder / "cache"))
+    store(fb.folder / "cache", "larder", larder())
+    head, name, rest = small_design(1).partition('name = "pairing"\n')
+    design = head + name + rest.replace("ranked = true", "ranked = false", 1)
+    (fb.folder / "design.toml").write_text(design, encoding="utf-8")
+    assert fb("compile", "--design", "design.toml").code == 0
+    assert fb("tasks", "export", "panels/p1", "tasks.jsonl").code == 0
+    lines = (fb.folder / "tasks.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    write_rows(fb.folder / "answers.jsonl", answers(rows, chosen_at_random(rows, 3)))
+    for place in ("panels/p1", "tasks.jsonl"):
+        found = fb.json("score", "answers.jsonl", "--tasks", place, *SMALL)
+        ranked = [found["families"][name] for name in ("substitution", "constraint")]
+        assert found["score"] == pytest.approx(statistics.mean(ranked))
+        assert found["warnings"][0] == "Not part of the score: pairing, regional (never ranked)."
+
+
 # --- forms of answers ------------------------------------------------------------------------
 
 TEXT = answer(best(ROWS[0]))

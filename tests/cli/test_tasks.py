@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
 import shutil
 import statistics
+import threading
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from references import reference
 from running import Command, tree
@@ -29,8 +34,10 @@ from task_files import (
     write_rows,
 )
 
+from flavourbench.artifact import write_parquet
+from flavourbench.identity import table_sha256
 from flavourbench.tasks.files import read_tasks
-from flavourbench.tasks.panel import write_panel
+from flavourbench.tasks.panel import PANEL, TASKS, columns_of, write_panel
 from flavourbench.tasks.taskset import TaskSet
 
 ROWS = study(3, regional=2)
@@ -448,7 +455,10 @@ def _one_off(task: Any) -> tuple[int, ...]:
             lambda task: {"prompt": task.prompt + "\nFINAL_SELECTION: A, B, C"},
             {"no answer in prompts", "prompts", "compilation"},
         ),
-        (lambda task: {"id": task.id + "0"}, {"labels", "compilation"}),
+        (lambda task: {"id": task.id + "0"}, {"ids", "labels", "compilation"}),
+        (lambda task: {"extra": {"a": 1}}, {"other keys"}),
+        (lambda task: {"extra": {"optimal_selection": "ABC"}}, {"other keys"}),
+        (lambda task: {"ranked": not task.ranked}, {"compilation"}),
     ],
 )
 def test_verify_derives_all_of_a_sealed_panel(
@@ -580,8 +590,8 @@ BAD_ROWS: list[tuple[Callable[[Any], Any], tuple[str, ...]]] = [
     (changed("family", "a\tb"), ("family", r"a\tb")),
     (changed("primary_category", "\x1b[31m"), ("primary_category", r"\x1b[31m")),
     (changed("split", " "), ("split", "no name")),
-    (changed("validation_stratum", 0), ("validation_stratum", "0")),
-    (changed("validation_stratum", 128), ("validation_stratum", "128")),
+    (changed("validation_stratum", 0), ("stratum is 0",)),
+    (changed("validation_stratum", 128), ("stratum is 128",)),
     (changed("validation_stratum", "1"), ("validation_stratum", "1")),
     (changed("source_panel", None), ("panel", "None")),
     (changed("source_panel", "p\x00"), ("panel", r"p\x00")),
@@ -721,7 +731,7 @@ def test_a_task_in_two_files_is_refused_with_both(tasks: Command) -> None:
 def test_tags_that_contradict_the_scores_are_refused(compiled: Command) -> None:
     """Names of the environment, scores of another: what is infeasible has some."""
     assert compiled("tasks", "export", "panels/p1", "own.jsonl").code == 0
-    rows = rows_of(compiled.folder / "own.jsonl")
+    rows = [without("compiled")(made) for made in rows_of(compiled.folder / "own.jsonl")]
     (at,) = [n for n, made in enumerate(rows) if made["family"] == "constraint"][:1]
     drawn = row(1)["selection_scores_bps"]
     wrong = sealed(rows[at] | {"selection_scores_bps": drawn, "feasible_mask": "f" * 14})
@@ -735,7 +745,8 @@ def test_tags_that_contradict_the_scores_are_refused(compiled: Command) -> None:
 def test_import_learns_what_is_feasible_from_the_tags(compiled: Command) -> None:
     assert compiled("tasks", "export", "panels/p1", "own.jsonl").code == 0
     rows = rows_of(compiled.folder / "own.jsonl")
-    bare = [{k: v for k, v in made.items() if k != "feasible_mask"} for made in rows]
+    left_out = {"feasible_mask", "compiled"}
+    bare = [{k: v for k, v in made.items() if k not in left_out} for made in rows]
     write_rows(compiled.folder / "bare.jsonl", bare)
     for place, env in (("without", ()), ("with", ("--env", "larder"))):
         assert compiled("tasks", "import", "bare.jsonl", "--out", place, *env).code == 0
@@ -744,3 +755,100 @@ def test_import_learns_what_is_feasible_from_the_tags(compiled: Command) -> None
     ]
     assert masks[0] == [None] * len(rows)
     assert masks[1] == [int(made["feasible_mask"], 16) for made in rows]
+
+
+# --- hostile files ---------------------------------------------------------------------------
+
+
+def test_a_pipe_is_read_once(tasks: Command, shell) -> None:
+    data = (tasks.folder / "tasks.jsonl").read_bytes()
+    os.mkfifo(tasks.folder / "pipe")
+    writer = threading.Thread(target=(tasks.folder / "pipe").write_bytes, args=(data,))
+    writer.start()
+    assert tasks("tasks", "import", "pipe", "--out", "panel").code == 0
+    writer.join()
+    (source,) = read_tasks(tasks.folder / "panel").sources
+    assert source == {"name": "pipe", "sha256": hashlib.sha256(data).hexdigest()}
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("tasks", "import", "/dev/zero", "--out", "panel"),
+        ("score", "/dev/zero", "--tasks", "tasks.jsonl"),
+    ],
+)
+def test_an_endless_line_is_refused(tasks: Command, command: tuple[str, ...]) -> None:
+    tasks.refused(*command, says=("/dev/zero line 1", "longer than 64 MiB"))
+
+
+def test_many_keys_take_linear_time(tasks: Command) -> None:
+    keys = ", ".join(f'"k{at}": 0' for at in range(100_000))
+    (tasks.folder / "many.jsonl").write_text(f'{{{keys}, "k99999": 1}}\n', encoding="utf-8")
+    began = time.process_time()
+    tasks.refused("tasks", "stats", "many.jsonl", says="key k99999 occurs twice")
+    assert time.process_time() - began < 5
+
+
+def test_no_name_in_a_panel_can_command_a_terminal(compiled: Command) -> None:
+    """A program that seals what it likes cannot make a family of control characters."""
+    path = compiled.folder / "panels/p1"
+    columns = columns_of(read_tasks(path))
+    _sealed_by_another(path, columns | {"family": ["\x1b[31m\n"] * len(columns["family"])})
+    run = compiled("tasks", "list")
+    assert (run.code, run.err) == (0, [])
+    assert run.out.replace("\n", "").isprintable()
+    assert r"family '\x1b[31m\n' is no name" in " ".join(run.out.split())
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("stratum", np.array([1000], np.int16)),
+        ("stratum", np.array([2**63 - 1], np.int64)),
+        ("stratum", np.array([True])),
+        ("ranked", np.array([1], np.int8)),
+        ("extra", ["[1]"]),
+        ("extra", ['"abc"']),
+        ("extra", ["5"]),
+        ("extra", ["{"]),
+        ("extra", ['{"a": "\\ud800"}']),
+        ("family", ["a\u202eb"]),
+        ("region", ["\n"]),
+    ],
+)
+def test_sealed_columns_that_hold_no_tasks_are_refused(compiled: Command, column, value) -> None:
+    path = compiled.folder / "panels/p1"
+    columns = columns_of(read_tasks(path))
+    rows = len(columns["task_id"])
+    many = value * rows if isinstance(value, list) else np.repeat(value, rows)
+    _sealed_by_another(path, columns | {column: many})
+    for command in ("stats", "export", "list", "template"):
+        compiled.refused("tasks", command, "panels/p1", says="holds no tasks", code=1)
+    assert failed(compiled, "panels/p1") == ["files"]
+
+
+def _sealed_by_another(path: Path, columns: dict[str, Any]) -> None:
+    """A panel folder with these columns and right digests, whatever they hold."""
+    manifest = json.loads((path / "manifest.json").read_bytes())
+    body = {key: value for key, value in manifest.items() if key not in ("format", "files")}
+    write_parquet(path / TASKS, columns)
+    PANEL.write(path, body, {TASKS: table_sha256(columns)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda manifest: manifest | {"more": 1},
+        lambda manifest: manifest | {"counts": {"p1": 1}},
+        lambda manifest: manifest | {"seeds": {}},
+    ],
+)
+def test_a_manifest_that_says_something_else_is_found(compiled: Command, change) -> None:
+    path = compiled.folder / "panels/p1"
+    manifest = change(json.loads((path / "manifest.json").read_bytes()))
+    body = {key: value for key, value in manifest.items() if key not in ("format", "files")}
+    digest = manifest["files"][TASKS]["content_sha256"]
+    PANEL.write(path, body, {TASKS: digest})
+    assert failed(compiled, "panels/p1") == ["manifest"]

@@ -1,6 +1,6 @@
 """Makes ``panels.json``, digests of the panels of an environment made of hashes, and a panel.
 
-    python tests/golden/make_panels.py
+    PYTHONPATH=tests python tests/golden/make_panels.py
 
 Run it only with a new format version or a new name of the packaged design: the digests hold
 ids, prompts, candidates and scores of everything that the compiler gives. The panel
@@ -9,17 +9,12 @@ ids, prompts, candidates and scores of everything that the compiler gives. The p
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
-import numpy as np
+from panels import hashed_environment
 
-from flavourbench.environment import Environment
-from flavourbench.environment.space import Tags, unit_rows
-from flavourbench.environment.taxonomy import COMPLEMENTS, NOVA_LEVELS, REGIONS, UNIVERSAL
 from flavourbench.identity import table_sha256
 from flavourbench.tasks.compiler import compile_panels
 from flavourbench.tasks.design import read_design
@@ -29,31 +24,6 @@ from flavourbench.tasks.taskset import TaskSet
 FILE = Path(__file__).with_name("panels.json")
 #: A few tasks as a folder that every later version has to read.
 PANEL = Path(__file__).with_name("panel-1")
-ITEMS, DIMENSIONS = 1500, 12
-
-
-def hashed_environment() -> Environment:
-    """Names, tags and rows out of SHA-256, so that no generator of numbers plays a part."""
-    names = sorted("_".join(pair) for pair in product(_words("a"), _words("b")))[:ITEMS]
-    categories = [*COMPLEMENTS]
-    tags, rows = [], []
-    for name in names:
-        digest = hashlib.sha256(name.encode()).digest()
-        category = categories[digest[0] % len(categories)]
-        regions = tuple(r for at, r in enumerate(REGIONS) if digest[1] >> at & 1 and digest[2] % 2)
-        vegan = digest[3] % 4 > 0
-        level = (*NOVA_LEVELS, None)[digest[4] % 5]
-        tags.append(
-            Tags(category, regions or (UNIVERSAL,), vegan or digest[5] % 2 > 0, vegan, level)
-        )
-        lean = hashlib.sha256(category.encode()).digest()
-        rows.append([digest[8 + at] - 128 + (lean[at] - 128) / 2 for at in range(DIMENSIONS)])
-    units = unit_rows(np.array(rows, np.float32), names)
-    return Environment(tuple(names), units, tuple(tags), "hashed")
-
-
-def _words(first: str) -> list[str]:
-    return [f"{first}{a}{b}" for a, b in product("abcdefgh", "abcde")]
 
 
 def build() -> tuple[list[TaskSet], TaskSet, dict[str, str]]:

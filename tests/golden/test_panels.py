@@ -6,6 +6,7 @@ import json
 
 import make_panels
 import pytest
+from panels import hashed_environment
 from references import reference
 
 from flavourbench.environment import read_bundle
@@ -17,9 +18,9 @@ from flavourbench.tasks.verify import verify
 FROZEN: dict[str, str] = json.loads(make_panels.FILE.read_text(encoding="ascii"))
 #: Panels of the published snapshot and tags, titled "Epicure".
 EPICURE = {
-    "test-1": "be335be3aba01219d2f2b8850162dbba2ed3a38374275a30e605c1d638ac9bbe",
-    "test-2": "bcd5cdfc3b56c1bdadfc1b446be252271f3dc8a65f367d52514b06a3d507e7eb",
-    "development": "707e4f5f457b99f6e7c2cb9e0f2f4b6fbe8724a61bb88474e8f72c49d51621b2",
+    "test-1": "86d60826508381f963262b9eef8991ea44b8fe55020a4ac96be4f0b3ac603ae9",
+    "test-2": "859f266ac37598374e49e3c2377c8f6154cce88577d73cf4e35de7b865609909",
+    "development": "e718d0d04c10c314e86cc5c97d8b738838fbcd6163645e2a7c89de8e56f321f2",
 }
 
 
@@ -42,7 +43,7 @@ def test_the_frozen_folder_stays_readable() -> None:
 
 
 def test_the_frozen_folder_verifies() -> None:
-    environment = make_panels.hashed_environment()
+    environment = hashed_environment()
     checks = {
         check["check"]: check["passed"]
         for check in verify(make_panels.PANEL, lambda _: environment)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from panels import (
     family_of,
+    hashed_environment,
     packaged_content,
     small_content,
     small_environment,
@@ -31,12 +34,12 @@ from fbcore.portfolios import PAIRS, portfolio_scores
 from flavourbench.environment import Environment, read_bundle
 from flavourbench.errors import CheckError, FlavourBenchError, InputError
 from flavourbench.tasks.compiler import compile_panels
-from flavourbench.tasks.design import parse_design
+from flavourbench.tasks.design import parse_design, read_design
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS
 from flavourbench.tasks.panel import read_panel, write_panel, write_panels
 from flavourbench.tasks.published import published_rows, read_published
 from flavourbench.tasks.taskset import Task, TaskSet
-from flavourbench.tasks.verify import verify
+from flavourbench.tasks.verify import imported, verify
 
 seeds = st.integers(0, 2**32 - 1)
 TRIOS = [*combinations(range(8), 3)]
@@ -255,6 +258,7 @@ def test_tasks_come_back_from_published_rows(at: int, tmp_path: Path) -> None:
         "feasible_mask",
         "oracle_reference",
         "parser",
+        "ranked",
         "source_panel",
     }
     assert "".join(row + "\n" for row in published_rows(again)).encode() == path.read_bytes()
@@ -414,7 +418,7 @@ LIES: dict[str, tuple[Callable[[Task], Task], set[str]]] = {
     ),
     "labels": (relabelled, {"labels"}),
     "mask": (other_mask, {"feasible portfolios"}),
-    "split": (lambda task: replace(task, split="other"), set()),
+    "split": (lambda task: replace(task, split="other"), {"ids"}),
     "stratum": (lambda task: replace(task, stratum=task.stratum % 3 + 1), {"selection rules"}),
 }
 
@@ -457,7 +461,8 @@ def test_a_task_left_out_or_out_of_place_is_found(tmp_path: Path) -> None:
     ):
         write_panel(replace(panel, tasks=tasks), tmp_path / name)
         checks = passes(verify(tmp_path / name, lambda _: small_environment()))
-        assert [check for check, passed in checks.items() if not passed] == ["compilation"]
+        failed = [check for check, passed in checks.items() if not passed]
+        assert failed == ["ids", "compilation"]
 
 
 def test_an_anchor_that_serves_twice_breaks_the_rules(tmp_path: Path) -> None:
@@ -508,3 +513,70 @@ def test_another_design_in_the_manifest_is_found(tmp_path: Path) -> None:
 def test_the_packaged_design_refuses_to_fill_from_so_few_items() -> None:
     with pytest.raises(InputError, match="use a larger environment or a --design"):
         compile_panels(small_environment(), parse_design(packaged_content()))
+
+
+def other_design(panel: TaskSet) -> TaskSet:
+    """The same tasks under a design with another number."""
+    content = copy.deepcopy(dict(panel.design or {}))
+    content["selection"]["per_category"] += 1
+    return replace(panel, design=content)
+
+
+#: What is changed in a whole panel; all of it shows without the environment.
+WHOLE_LIES: dict[str, Callable[[TaskSet], TaskSet]] = {
+    "identity": lambda p: replace(p, environment={**p.environment, "identity": "0" * 64}),
+    "title": lambda p: replace(p, environment={**p.environment, "name": "another"}),
+    "no environment": lambda p: replace(p, environment={}),
+    "design": other_design,
+    "parser": lambda p: replace(
+        p, tasks=tuple(replace(task, parser="published-v3") for task in p.tasks)
+    ),
+    "reversed": lambda p: replace(p, tasks=p.tasks[::-1]),
+}
+
+
+@pytest.mark.parametrize("lie", WHOLE_LIES)
+def test_a_lie_about_a_whole_panel_is_found_without_the_environment(
+    lie: str, tmp_path: Path
+) -> None:
+    write_panel(WHOLE_LIES[lie](small_panels()[0]), tmp_path / "panel")
+    assert passes(verify(tmp_path / "panel"))["ids"] is False
+
+
+@pytest.mark.parametrize("key", ["optimal_selection", "selection_scores_bps", "task_id", "x"])
+def test_no_other_key_passes_for_a_field(key: str, tmp_path: Path) -> None:
+    """Neither in an export nor unseen."""
+    panel = small_panels()[0]
+    first = replace(panel.tasks[0], extra={key: "lie", "oracle_reference": {}})
+    changed = replace(panel, tasks=(first, *panel.tasks[1:]))
+    write_panel(changed, tmp_path / "panel")
+    assert passes(verify(tmp_path / "panel"))["other keys"] is False
+    if key != "x":
+        assert json.loads(published_rows(changed)[0])[key] != "lie"
+
+
+def test_an_export_that_is_imported_verifies_as_the_panel_does(tmp_path: Path) -> None:
+    """With a design that the file cannot name, what depends on it stays open."""
+    environment, panel = small_environment(), small_panels()[0]
+    path = write_rows(panel, tmp_path / "tasks.jsonl")
+    tasks, checks = imported([path], environment)
+    assert tasks.environment == panel.environment
+    found = passes(checks)
+    assert (found["scores"], found["feasible portfolios"], found["environment"]) == (
+        None,
+        None,
+        True,
+    )
+    assert [task.feasible for task in tasks.tasks] == [task.feasible for task in panel.tasks]
+
+
+def test_an_export_of_the_packaged_design_verifies_in_full(tmp_path: Path) -> None:
+    environment = hashed_environment()
+    panel = compile_panels(environment, read_design())[2]
+    path = write_rows(panel, tmp_path / "tasks.jsonl")
+    checks = passes(verify(path, lambda _: environment))
+    assert set(checks.values()) == {True}
+    assert {"ids", "prompts", "labels", "scores", "compilation"} <= set(checks)
+    tasks, _ = imported([path], environment)
+    write_panel(tasks, tmp_path / "panel")
+    assert set(passes(verify(tmp_path / "panel", lambda _: environment)).values()) == {True}

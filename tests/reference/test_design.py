@@ -226,6 +226,10 @@ BAD: dict[str, tuple[Change, tuple[str, ...]]] = {
     ),
     "question without its region": (swap("{region} cooking", "this cooking"), ("{region}",)),
     "slip in a key": (swap("per_stratum = 40", "per_stratm = 40"), ("per_stratum", "per_stratm")),
+    "blank in an id": (
+        swap('task_id = "fb-', 'task_id = "fb '),
+        ("task_id", "fb {code}"),
+    ),
     "anchoring title": (
         swap('title = "pairing"', 'title = "final_selection :a,b , c"'),
         ("final_selection :a,b , c",),

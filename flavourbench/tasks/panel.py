@@ -158,15 +158,16 @@ def read_with_manifest(path: Path) -> tuple[TaskSet, dict[str, Any]]:
     """A panel and its manifest; errors as :func:`read_panel`."""
     contents = PANEL.read(path, TASKS)
     manifest = contents.manifest
+    environment = manifest["environment"]
     try:
         parser_named(manifest["parser"])
         if manifest["design"] is not None:
             parse_design(manifest["design"])
         tasks = TaskSet(
             tuple(_rows(contents.files[TASKS], manifest["parser"])),
-            _texts_of(manifest["environment"]) if manifest["environment"] else {},
+            _texts_of(environment, "name", "identity") if environment is not None else {},
             manifest["design"],
-            tuple(_texts_of(source) for source in manifest["sources"]),
+            tuple(_texts_of(source, "name", "sha256") for source in manifest["sources"]),
         )
     except (ValueError, LookupError, TypeError, AttributeError, OSError, RecursionError) as error:
         # The seal is right, so another program wrote this.
@@ -175,9 +176,11 @@ def read_with_manifest(path: Path) -> tuple[TaskSet, dict[str, Any]]:
     return tasks, manifest
 
 
-def _texts_of(entry: Mapping[str, Any]) -> dict[str, str]:
+def _texts_of(entry: Mapping[str, Any], *keys: str) -> dict[str, str]:
     """Name and digest as a manifest states them."""
-    return {key: check_text(key, value) for key, value in {"name": None, **entry}.items()}
+    if set(entry) != {*keys}:
+        raise InputError(f"{listed([*entry])} instead of {' and '.join(keys)}")
+    return {key: check_text(key, entry[key]) for key in keys}
 
 
 def _extra(text: str) -> dict[str, Any]:

@@ -832,9 +832,14 @@ def test_sealed_columns_that_hold_no_tasks_are_refused(compiled: Command, column
 def _sealed_by_another(path: Path, columns: dict[str, Any]) -> None:
     """A panel folder with these columns and right digests, whatever they hold."""
     manifest = json.loads((path / "manifest.json").read_bytes())
-    body = {key: value for key, value in manifest.items() if key not in ("format", "files")}
     write_parquet(path / TASKS, columns)
-    PANEL.write(path, body, {TASKS: table_sha256(columns)})
+    _reseal(path, manifest, table_sha256(columns))
+
+
+def _reseal(path: Path, manifest: dict[str, Any], digest: str | None = None) -> None:
+    """Give a panel folder this manifest, and the seal that belongs to it."""
+    body = {key: value for key, value in manifest.items() if key not in ("format", "files")}
+    PANEL.write(path, body, {TASKS: digest or manifest["files"][TASKS]["content_sha256"]})
 
 
 @pytest.mark.parametrize(
@@ -847,8 +852,30 @@ def _sealed_by_another(path: Path, columns: dict[str, Any]) -> None:
 )
 def test_a_manifest_that_says_something_else_is_found(compiled: Command, change) -> None:
     path = compiled.folder / "panels/p1"
-    manifest = change(json.loads((path / "manifest.json").read_bytes()))
-    body = {key: value for key, value in manifest.items() if key not in ("format", "files")}
-    digest = manifest["files"][TASKS]["content_sha256"]
-    PANEL.write(path, body, {TASKS: digest})
+    _reseal(path, change(json.loads((path / "manifest.json").read_bytes())))
     assert failed(compiled, "panels/p1") == ["manifest"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"environment": {"name": "larder"}},
+        {"environment": {"name": "larder", "identity": "0", "more": "x"}},
+        {"environment": {"name": "a\nb", "identity": "0"}},
+        {"environment": {}},
+        {"environment": []},
+        {"environment": "larder"},
+        {"sources": [{"name": "x"}]},
+        {"sources": ["x"]},
+        {"sources": None},
+        {"parser": "fb-2"},
+        {"parser": ["fb-1"]},
+        {"design": {}},
+        {"design": []},
+    ],
+)
+def test_a_manifest_of_another_shape_is_found(compiled: Command, change) -> None:
+    path = compiled.folder / "panels/p1"
+    _reseal(path, json.loads((path / "manifest.json").read_bytes()) | change)
+    assert failed(compiled, "panels/p1") == ["files"]
+    compiled.refused("tasks", "stats", "panels/p1", code=1)

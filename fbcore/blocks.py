@@ -16,6 +16,8 @@ from itertools import pairwise
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
+#: Told as stages advance: stage name, units done since the last call, units in all.
+Progress = Callable[[str, int, int], None]
 
 #: Scheduling blocks of draws are multiples of this (the leaf of the reductions).
 LEAF = 256

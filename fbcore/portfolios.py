@@ -69,8 +69,8 @@ def _score(relevance, pairs, weights, feasible, members, sides, utility, span, b
                 above = utility[t, p] - low
                 # The quotient in float64 is off by one at most. The products wrap around, but
                 # what is left of them is small, and so right.
-                share = np.int64(np.float64(above) / np.float64(span[t]) * 10_000.0)
-                rest = above * np.int64(10_000) - share * span[t]
+                share = np.int64(np.float64(above) / np.float64(span[t]) * np.float64(FULL))
+                rest = above * np.int64(FULL) - share * span[t]
                 if rest < 0:
                     share -= 1
                     rest += span[t]

@@ -92,11 +92,13 @@ class Table:
         value = self._values[key]
         self._left.discard(key)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise self._wrong(key, value, what)
+            raise self.wrong(key, what)
         return value
 
-    def _wrong(self, key: str, value: Any, what: str) -> InputError:
-        written = json.dumps(plain_values(value), ensure_ascii=False, default=str)
+    def wrong(self, key: str, what: str) -> InputError:
+        """The error of a value that is not ``what`` it has to be."""
+        value = plain_values(self._values[key])
+        written = json.dumps(value, ensure_ascii=False, default=str)
         return InputError(f"{self._name(key)} is {shown(written)}: use {what}")
 
     def done(self) -> None:
@@ -112,14 +114,14 @@ class Table:
         """An array of at least one table."""
         values = self._take(key, list, "one or more tables")
         if not values:
-            raise self._wrong(key, values, "one or more tables")
+            raise self.wrong(key, "one or more tables")
         return [Table(f"{self._name(key)}[{at}]", value) for at, value in enumerate(values)]
 
     def text(self, key: str) -> str:
         """A text that is not blank."""
         value: str = self._take(key, str, "a text")
         if not value.strip() or not all(c.isprintable() or c == "\n" for c in value):
-            raise self._wrong(key, value, "a text that can be printed")
+            raise self.wrong(key, "a text that can be printed")
         return value
 
     def template(self, key: str, fields: frozenset[str], *, all_of: bool = False) -> str:
@@ -130,16 +132,16 @@ class Table:
         try:
             found = template_fields(value)
         except ValueError as error:
-            raise self._wrong(key, value, what) from error
+            raise self.wrong(key, what) from error
         if found - fields or (all_of and found != fields):
-            raise self._wrong(key, value, what)
+            raise self.wrong(key, what)
         return value
 
     def slug(self, key: str) -> str:
         """A short name in lower case."""
         value = self.text(key)
         if not _SLUG.fullmatch(value) or len(value) > 40:
-            raise self._wrong(key, value, "up to 40 of a-z, 0-9, '-' and '_'")
+            raise self.wrong(key, "up to 40 of a-z, 0-9, '-' and '_'")
         return value
 
     def flag(self, key: str, default: bool | None = None) -> bool:
@@ -153,7 +155,7 @@ class Table:
         """An integer, ``low`` to ``high``."""
         value: int = self._take(key, int, what := f"a number from {low} to {high}")
         if not low <= value <= high:
-            raise self._wrong(key, value, what)
+            raise self.wrong(key, what)
         return value
 
     def integers(self, key: str, allowed: tuple[int, ...]) -> tuple[int, ...]:
@@ -162,7 +164,7 @@ class Table:
         values = self._take(key, list, what)
         known = [value in allowed and not isinstance(value, bool) for value in values]
         if not values or not all(known) or len({*values}) < len(values):
-            raise self._wrong(key, values, what)
+            raise self.wrong(key, what)
         return tuple(values)
 
     def number(self, key: str, low: int, high: int) -> Fraction:
@@ -170,21 +172,16 @@ class Table:
         what = f"a number from {low} to {high}"
         value = self._exact(self._take(key, (int, Decimal, str), what))
         if value is None or not low <= value <= high:
-            raise self._wrong(key, self._values[key], what)
+            raise self.wrong(key, what)
         return value
 
-    def weights(self, key: str) -> tuple[int, int]:
-        """Two weights as integers without a common divisor."""
-        what = "two weights of at most two decimals that sum to 1 or less, as in [0.8, 0.2]"
+    def numbers(self, key: str, count: int, what: str) -> list[Fraction]:
+        """``count`` decimals, exact."""
         values = self._take(key, list, what)
-        exact = [self._exact(value) for value in values]
-        if len(exact) != 2 or None in exact:
-            raise self._wrong(key, values, what)
-        parts = [Fraction(value or 0) * 100 for value in exact]
-        if any(part < 0 or part.denominator > 1 for part in parts) or not 0 < sum(parts) <= 100:
-            raise self._wrong(key, values, what)
-        ratio = Fraction(parts[0], sum(parts))
-        return ratio.numerator, ratio.denominator - ratio.numerator
+        exact = [number for number in map(self._exact, values) if number is not None]
+        if not len(exact) == len(values) == count:
+            raise self.wrong(key, what)
+        return exact
 
     def _exact(self, value: Any) -> Fraction | None:
         # Texts are decimals that came through a manifest.
@@ -202,7 +199,7 @@ class Table:
         """One of ``allowed``."""
         value = self.text(key)
         if value not in allowed:
-            raise self._wrong(key, value, " or ".join(allowed))
+            raise self.wrong(key, " or ".join(allowed))
         return value
 
     def texts(self, key: str, allowed: tuple[str, ...] | None = None, least: int = 0) -> list[str]:
@@ -211,5 +208,5 @@ class Table:
         values = self._take(key, list, what)
         known = [isinstance(v, str) and (allowed is None or v in allowed) for v in values]
         if not all(known) or len({*values}) < max(len(values), least):
-            raise self._wrong(key, values, what)
+            raise self.wrong(key, what)
         return list(values)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fbcore.blocks import Engine, default_threads
+from fbcore.blocks import Engine, Progress, default_threads
 from fbcore.bootstrap import bootstrap, max_t, means_over, point_scores, standard_errors
 from fbcore.bootstrap import stratum_means as means_of_strata
 from fbcore.design import PORTFOLIOS, Weights, contributions, score_codes
@@ -22,9 +22,6 @@ from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.preflight import check
 from flavourbench.errors import InputError, listed
-
-#: Told as stages advance: stage name, units done since the last call, units in all.
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

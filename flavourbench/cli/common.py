@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ import typer
 from flavourbench.cli.entry import signals_wait
 
 if TYPE_CHECKING:
-    from flavourbench.analysis.inference import Progress
+    from fbcore.blocks import Progress
     from flavourbench.analysis.matrix import ScoreMatrix
     from flavourbench.analysis.plan import Plan
 
@@ -94,6 +95,27 @@ def parse_columns(pairs: list[str]) -> dict[str, str]:
             raise InputError(f"--column {shown(role)} is given twice")
         columns[role] = name
     return columns
+
+
+def tell_checks(what: str, path: Path, checks: list[dict[str, Any]], json: bool) -> None:
+    """Print what was checked of a ``what`` at ``path``.
+
+    Raises
+    ------
+    CheckError
+        A check failed.
+    """
+    from flavourbench.errors import CheckError, shown
+
+    failed = [check["check"] for check in checks if check["passed"] is False]
+    if json:
+        echo_json({what: path.name, "passed": not failed, "checks": checks})
+    else:
+        from flavourbench.report.checks import print_checks
+
+        print_checks(checks, what.capitalize(), str(path))
+    if failed:
+        raise CheckError(f"{what} {shown(path.name)}: {', '.join(failed)} failed")
 
 
 @contextlib.contextmanager

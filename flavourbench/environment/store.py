@@ -283,10 +283,9 @@ def open_environment(text: str | None = None) -> Environment:
         raise CheckError(f"{error}: import it again, with --force in its place") from error
 
 
-def find_identity(identity: str) -> Path | None:
-    """The folder of a stored environment with that identity, or None."""
-    known = {entry.get("identity"): entry["name"] for entry in summaries()}
-    return store_folder() / known[identity] if identity in known else None
+def named_by(identity: str) -> str | None:
+    """The name of a stored environment with that identity, or None."""
+    return {entry.get("identity"): entry["name"] for entry in summaries()}.get(identity)
 
 
 def summaries() -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from flavourbench.report.screen import Screen, add_column, plain_table, print_rows, show
+from flavourbench.report.screen import Screen, print_rows, show
 
 Answer = Mapping[str, Any]
 #: Cells of a ladder's bar.
@@ -147,20 +147,18 @@ def print_task(shown: Answer) -> None:
 
 
 def _print_choices(out: Console, screen: Screen, shown: Answer) -> None:
-    table = plain_table(screen)
-    tagged = shown["tags"] is not None
-    for head in ("", "candidate", *(("category", "regions", "flags") if tagged else ())):
-        add_column(table, head, False)
+    tags, rows = shown["tags"], []
     for label, name in shown["choices"].items():
         cells = [label, name]
-        if tagged:
-            tags = shown["tags"][name]
-            nova = "NOVA unknown" if tags["nova"] is None else f"NOVA {tags['nova']}"
-            flags = [diet for diet in ("vegan", "vegetarian") if tags[diet]][:1]
-            cells += [tags["category"], ", ".join(tags["regions"]), ", ".join([*flags, nova])]
-        table.add_row(*(Text(screen.text(cell)) for cell in cells))
-    out.print(table)
-    if not tagged:
+        if tags is not None:
+            own = tags[name]
+            nova = "NOVA unknown" if own["nova"] is None else f"NOVA {own['nova']}"
+            flags = [diet for diet in ("vegan", "vegetarian") if own[diet]][:1]
+            cells += [own["category"], ", ".join(own["regions"]), ", ".join([*flags, nova])]
+        rows.append(cells)
+    heads = ("", "candidate", "category", "regions", "flags")[: len(rows[0])]
+    print_rows(out, screen, [(head, False) for head in heads], rows)
+    if tags is None:
         told = "No tags: the environment that scored this task is not stored; --env names one."
         out.print(Text(told, style="dim"))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from flavourbench.environment import Environment
 from flavourbench.errors import InputError, shown
-from flavourbench.tasks.design import parse_design
 from flavourbench.tasks.diagnostics import POINT
 from flavourbench.tasks.labels import LABELS, PORTFOLIO_INDEX, PORTFOLIOS
 from flavourbench.tasks.taskset import Task, TaskSet
@@ -34,9 +34,9 @@ def panel_summary(tasks: TaskSet, folder: Path) -> Answer:
 
 def shortfalls(tasks: TaskSet) -> list[str]:
     """Strata of ranked families that the environment could not fill, as sentences."""
-    if tasks.design is None:
+    design = tasks.design
+    if design is None:
         return []
-    design = parse_design(tasks.design)
     counts = Counter((t.panel, t.family, t.stratum) for t in tasks.tasks)
     return [
         f"panel {panel.name}, {family.name}: stratum {stratum} has"
@@ -92,7 +92,9 @@ def task_object(task: Task, environment: Environment | None, marked: str | None)
         "prompt": task.prompt,
         "prompt_sha256": task.prompt_sha256,
         "choices": dict(zip(LABELS, task.choices, strict=True)),
-        "tags": None if environment is None else _tags(task, environment),
+        "tags": None
+        if environment is None
+        else {name: asdict(environment.tags[environment.index[name]]) for name in task.choices},
         "chance": float(task.chance) / POINT,
         "top_gap": task.top_gap / POINT,
         "distinct_scores": task.distinct_scores,
@@ -107,20 +109,6 @@ def task_object(task: Task, environment: Environment | None, marked: str | None)
             for p in order
         ],
     }
-
-
-def _tags(task: Task, environment: Environment) -> Answer:
-    found = {}
-    for name in task.choices:
-        tags = environment.tags[environment.index[name]]
-        found[name] = {
-            "category": tags.category,
-            "regions": [*tags.regions],
-            "vegan": tags.vegan,
-            "vegetarian": tags.vegetarian,
-            "nova": tags.nova,
-        }
-    return found
 
 
 def portfolio(text: str) -> str:

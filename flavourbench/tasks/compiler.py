@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from fbcore.blocks import Progress
 from flavourbench.environment import Environment
 from flavourbench.environment.taxonomy import DIETS
 from flavourbench.errors import InputError, shown
@@ -22,8 +22,6 @@ from flavourbench.tasks.taskset import Task, TaskSet
 #: How answers to compiled tasks are read.
 COMPILED_PARSER = "fb-1"
 _CODE_RECIPE = "flavourbench-task-code/1"
-#: Told as work advances: stage, units done since the last call, units in all.
-Progress = Callable[[str, int, int], None]
 
 
 def compile_panels(
@@ -65,7 +63,7 @@ def compile_panels(
         tasks: list[Task] = []
         for chosen in selector.panel(panel):
             tasks += _tasks(environment, design, panel, chosen, title)
-        found.append(TaskSet(tuple(tasks), origin, design.content))
+        found.append(TaskSet(tuple(tasks), origin, design))
         told()
     return found
 

@@ -1,4 +1,4 @@
-"""Reading JSONL: one object a line, refused by line number."""
+"""JSONL: one object a line, refused by line number, written compactly."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ def json_lines(path: Path, digest: Any = None) -> Iterator[tuple[int, dict[str, 
         raise InputError(f"cannot read {os_reason(error, path)}") from error
     if empty:
         raise InputError(f"{where} has no lines: one JSON object a line is needed")
+
+
+def compact(value: Any) -> str:
+    """JSON with sorted keys and no blanks, numbers as they were read; a line of a file."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _object(line: bytes, where: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from flavourbench.folders import check_place, is_folder, new_folder
 from flavourbench.identity import Column, table_sha256
 from flavourbench.tasks.design import parse_design
 from flavourbench.tasks.diagnostics import statistics
+from flavourbench.tasks.jsonl import compact
 from flavourbench.tasks.labels import LABELS
 from flavourbench.tasks.parsing import parser_named
 from flavourbench.tasks.taskset import Task, TaskSet, check_text
@@ -27,7 +29,13 @@ PANEL = Kind(
     ("panels", "parser", "environment", "design", "seeds", "sources", "counts", "diagnostics"),
 )
 TASKS = "tasks.parquet"
-_TEXTS = ("task_id", "panel", "split", "family", "anchor", "category", "diet", "region", "prompt")
+_COLUMNS = (
+    *("task_id", "panel", "split", "family", "stratum", "anchor", "category"),
+    *("diet", "max_nova", "region", "ranked", "prompt"),
+    *(*LABELS, "scores", "feasible", "extra"),
+)
+#: Columns that are no texts.
+_OTHERS = ("stratum", "max_nova", "ranked", "scores", "feasible")
 
 
 def columns_of(tasks: TaskSet) -> dict[str, Column]:
@@ -52,37 +60,26 @@ def columns_of(tasks: TaskSet) -> dict[str, Column]:
         **{label: [task.choices[at] for task in rows] for at, label in enumerate(LABELS)},
         "scores": tasks.scores,
         "feasible": np.ma.MaskedArray(masks, ~known),
-        "extra": [extra_text(task) for task in rows],
+        "extra": [compact(task.extra) if task.extra else "" for task in rows],
     }
-
-
-def extra_text(task: Task) -> str:
-    """Keys without a column, as JSON that keeps how numbers are written; or nothing."""
-    if not task.extra:
-        return ""
-    return json.dumps(task.extra, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def manifest_of(tasks: TaskSet) -> dict[str, Any]:
     """What the manifest says of the tasks besides software, format and files."""
-    counts = dict.fromkeys(tasks.panels, 0)
-    for task in tasks.tasks:
-        counts[task.panel] += 1
     design = tasks.design
+    seeds = None
+    if design is not None:
+        seeds = {panel.name: panel.seed for panel in design.panels if panel.name in tasks.panels}
     return {
         "panels": list(tasks.panels),
         "parser": tasks.parser,
         "environment": dict(tasks.environment) or None,
-        "design": design,
-        "seeds": None if design is None else _seeds(tasks, design),
+        "design": None if design is None else design.content,
+        "seeds": seeds,
         "sources": [dict(source) for source in tasks.sources],
-        "counts": counts,
+        "counts": dict(Counter(task.panel for task in tasks.tasks)),
         "diagnostics": statistics(tasks),
     }
-
-
-def _seeds(tasks: TaskSet, content: Mapping[str, Any]) -> dict[str, str]:
-    return {p.name: p.seed for p in parse_design(content).panels if p.name in tasks.panels}
 
 
 def write_panel(tasks: TaskSet, path: Path, *, force: bool = False) -> None:
@@ -161,12 +158,10 @@ def read_with_manifest(path: Path) -> tuple[TaskSet, dict[str, Any]]:
     environment = manifest["environment"]
     try:
         parser_named(manifest["parser"])
-        if manifest["design"] is not None:
-            parse_design(manifest["design"])
         tasks = TaskSet(
             tuple(_rows(contents.files[TASKS], manifest["parser"])),
             _texts_of(environment, "name", "identity") if environment is not None else {},
-            manifest["design"],
+            None if manifest["design"] is None else parse_design(manifest["design"]),
             tuple(_texts_of(source, "name", "sha256") for source in manifest["sources"]),
         )
     except (ValueError, LookupError, TypeError, AttributeError, OSError, RecursionError) as error:
@@ -184,25 +179,22 @@ def _texts_of(entry: Mapping[str, Any], *keys: str) -> dict[str, str]:
 
 
 def _extra(text: str) -> dict[str, Any]:
-    """Keys without a column, as :func:`extra_text` writes them."""
+    """Keys without a column."""
     value = json.loads(text) if text else {}
     if not isinstance(value, dict):
         raise InputError(f"extra of a task is {shown(text)}, no object")
-    json.dumps(value, ensure_ascii=False).encode()  # no half of a surrogate pair
+    compact(value).encode()  # no half of a surrogate pair
     return value
 
 
 def _rows(data: bytes, parser: str) -> list[Task]:
     table = read_parquet(data)
-    wanted = [*_TEXTS[:4], "stratum", *_TEXTS[4:7], "max_nova", "region", "ranked", "prompt"]
-    wanted += [*LABELS, "scores", "feasible", "extra"]
-    if table.column_names != wanted:
-        raise InputError(f"columns are {listed(table.column_names)}, not {', '.join(wanted)}")
-    columns = [table[name].to_pylist() for name in wanted]
+    if table.column_names != [*_COLUMNS]:
+        raise InputError(f"columns are {listed(table.column_names)}, not {', '.join(_COLUMNS)}")
+    texts = [name for name in _COLUMNS if name not in _OTHERS]
     found = []
-    for values in zip(*columns, strict=True):
-        row = dict(zip(wanted, values, strict=True))
-        bad = [key for key in (*_TEXTS, *LABELS, "extra") if not isinstance(row[key], str)]
+    for row in table.to_pylist():
+        bad = [key for key in texts if not isinstance(row[key], str)]
         if bad or not isinstance(row["ranked"], bool):
             raise InputError(f"{bad[0] if bad else 'ranked'} of a task is null")
         found.append(

@@ -7,16 +7,14 @@ bytes again.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from flavourbench.errors import InputError, listed, shown
-from flavourbench.identity import json_sha256
-from flavourbench.tasks.design import read_design
-from flavourbench.tasks.jsonl import json_lines
+from flavourbench.tasks.design import TaskDesign, read_design
+from flavourbench.tasks.jsonl import compact, json_lines
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS
 from flavourbench.tasks.parsing import PARSERS
 from flavourbench.tasks.taskset import REGIONAL, Task, TaskSet, check_scores, check_text
@@ -67,7 +65,11 @@ def read_published(path: Path) -> TaskSet:
     for number, row in json_lines(path, digest):
         try:
             task = _task(row, path.stem)
-            _check_single(task, lines.setdefault(task.id, number), number)
+            first = lines.setdefault(task.id, number)
+            if first != number:
+                raise InputError(
+                    f"task id {shown(task.id)} is that of line {first} too: keep one task of each"
+                )
             if rows and task.parser != rows[0][2].parser:
                 raise InputError(
                     f"answers are read by {task.parser}, those of line {rows[0][0]} by"
@@ -90,7 +92,7 @@ def read_published(path: Path) -> TaskSet:
 
 def _origin(
     path: Path, rows: Sequence[tuple[int, Mapping[str, Any], Task]]
-) -> tuple[dict[str, str], Mapping[str, Any] | None]:
+) -> tuple[dict[str, str], TaskDesign | None]:
     """Environment and design of tasks that were compiled here, else nothing.
 
     A design other than the packaged one is not in the file, and so stays unknown.
@@ -111,20 +113,13 @@ def _origin(
             f" the texts {', '.join(keys)}"
         )
     design = read_design()
-    known = design.content if first["design_sha256"] == design.sha256 else None
+    known = design if first["design_sha256"] == design.sha256 else None
     return {key: first[key] for key in keys[:2]}, known
-
-
-def _check_single(task: Task, first: int, number: int) -> None:
-    if first != number:
-        raise InputError(
-            f"task id {shown(task.id)} is that of line {first} too: keep one task of each id"
-        )
 
 
 def _task(row: Mapping[str, Any], stem: str) -> Task:
     try:
-        _compact(row).encode()
+        compact(row).encode()
     except UnicodeEncodeError as error:
         raise InputError("holds half of a surrogate pair, which is no Unicode text") from error
     for key, kind in (*_KEYS.items(), (_ORACLE, dict)):
@@ -218,7 +213,7 @@ def _check_derived(row: Mapping[str, Any], task: Task) -> None:
         "optimal_margin_bps": task.top_gap,
     }
     if f"{_ORACLE}_sha256" in row:
-        text = _compact(row[_ORACLE])
+        text = compact(row[_ORACLE])
         derived[f"{_ORACLE}_sha256"] = hashlib.sha256(text.encode()).hexdigest()
     for key, value in derived.items():
         if row[key] != value:
@@ -231,14 +226,14 @@ def _check_derived(row: Mapping[str, Any], task: Task) -> None:
 def published_rows(tasks: TaskSet) -> list[str]:
     """The lines of a published task file, without line ends."""
     compiled = origin_of(tasks)
-    return [_compact(_row(task, compiled)) for task in tasks.tasks]
+    return [compact(_row(task, compiled)) for task in tasks.tasks]
 
 
 def origin_of(tasks: TaskSet) -> dict[str, str] | None:
     """What an export says of environment and design of compiled tasks; None for others."""
     if tasks.design is None:
         return None
-    return {**tasks.environment, "design_sha256": json_sha256(tasks.design)}
+    return {**tasks.environment, "design_sha256": tasks.design.sha256}
 
 
 def _row(task: Task, compiled: Mapping[str, str] | None) -> dict[str, Any]:
@@ -284,7 +279,3 @@ def own_keys(task: Task, compiled: Mapping[str, str] | None) -> dict[str, Any]:
     if task.feasible is not None:
         found[_MASK_KEY] = f"{task.feasible:014x}"
     return found
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fbcore.portfolios import FULL
 from flavourbench.environment.environment import check_demands
 from flavourbench.errors import InputError, listed, shown
+from flavourbench.tasks.design import TaskDesign
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS, normalised
 
 #: The family of published tasks that never enters a ranking: its questions are few, and repeat.
@@ -181,7 +182,7 @@ class TaskSet:
     ----------
     tasks : tuple of T :class:`Task`, no id twice
     environment : name and identity of what scored them; empty where unknown
-    design : content of the task design they were compiled with, or None
+    design : the task design they were compiled with, or None
     sources : what they were imported from: one object a file, ``name`` and ``sha256``
 
     Raises
@@ -192,7 +193,7 @@ class TaskSet:
 
     tasks: tuple[Task, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
-    design: Mapping[str, Any] | None = None
+    design: TaskDesign | None = None
     sources: tuple[Mapping[str, str], ...] = ()
 
     def __post_init__(self) -> None:

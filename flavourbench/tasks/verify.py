@@ -26,7 +26,6 @@ from flavourbench.tasks.design import (
     ANCHORING,
     Family,
     TaskDesign,
-    parse_design,
     read_design,
 )
 from flavourbench.tasks.files import read_tasks
@@ -117,11 +116,11 @@ def imported(files: Sequence[Path], environment: Environment | None) -> tuple[Ta
 
 def _content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
     checks = [_anchoring(tasks)]
-    if tasks.design is None:
+    design = tasks.design
+    if design is None:
         checks.append(_open("prompts", "no design to render them anew: imported as they are"))
         checks.append(_open("labels", "no seed to order them anew"))
     else:
-        design = parse_design(tasks.design)
         checks += [_ids(tasks, design), _prompts(tasks, design), _labels(tasks, design)]
         checks += [_rules(tasks, design), _extra_keys(tasks)]
     environment = None if scorer is None else scorer(tasks)
@@ -232,7 +231,8 @@ def _with_environment(tasks: TaskSet, environment: Environment) -> list[Check]:
         told = "the design that weighs them is not known" if stated else _unseen(tasks)
         checks.append(_open("scores", told))
         return checks
-    return [*checks, _scores(tasks, environment), _compiled(tasks, environment)]
+    again = _compiled(tasks, tasks.design, environment)
+    return [*checks, _scores(tasks, environment), again]
 
 
 def unknown_items(tasks: Sequence[Task], environment: Environment) -> list[str]:
@@ -259,28 +259,25 @@ def feasible_masks(tasks: TaskSet, environment: Environment) -> dict[str, int]:
 
 def _by_family(tasks: TaskSet) -> Iterator[tuple[Family, list[Task]]]:
     """Families and their tasks; those of the packaged design where there is none."""
-    design = read_design() if tasks.design is None else parse_design(tasks.design)
-    for family in design.families:
+    for family in (tasks.design or read_design()).families:
         chosen = [task for task in tasks.tasks if task.family == family.name]
         if chosen:
             yield family, chosen
 
 
 def _candidates(tasks: list[Task], environment: Environment) -> Candidates:
-    at, region = environment.index, [*environment.regions, None]
-    diets = [*DIETS, None]
-    unknown = len(diets) - 1, len(region) - 1
+    at = environment.index
+    diets = {diet: place for place, diet in enumerate(DIETS)}
+    regions = {region: place for place, region in enumerate(environment.regions)}
     columns = (
         [at[task.anchor] for task in tasks],
         [[at[name] for name in task.choices] for task in tasks],
         [0] * len(tasks),
-        [diets.index(task.diet) for task in tasks],
+        [diets.get(task.diet or "", -1) for task in tasks],
         [task.max_nova or -1 for task in tasks],
-        [region.index(task.region) for task in tasks],
+        [regions.get(task.region or "", -1) for task in tasks],
     )
-    anchors, choices, ease, diet, cap, place = (np.array(column, np.int64) for column in columns)
-    diet[diet == unknown[0]] = place[place == unknown[1]] = -1
-    return Candidates(anchors, choices, ease, diet, cap, place)
+    return Candidates(*(np.array(column, np.int64) for column in columns))
 
 
 def _categories(tasks: TaskSet, environment: Environment) -> Check:
@@ -323,10 +320,9 @@ def _scores(tasks: TaskSet, environment: Environment) -> Check:
     return _result("scores", not bad, f"all {count:,} follow from the environment", listed(bad, 3))
 
 
-def _compiled(tasks: TaskSet, environment: Environment) -> Check:
+def _compiled(tasks: TaskSet, design: TaskDesign, environment: Environment) -> Check:
     """The panel itself, compiled anew."""
-    title = tasks.environment["name"]
-    again = compile_panels(environment, parse_design(tasks.design or {}), title)
+    again = compile_panels(environment, design, tasks.environment["name"])
     found = {panel.panels[0]: _without_extra(panel) for panel in again}
     other = []
     for name in tasks.panels:

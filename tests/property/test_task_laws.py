@@ -312,7 +312,7 @@ def test_sets_come_back_from_panel_folders(at: int, tmp_path: Path) -> None:
 
 def test_a_design_lives_in_the_manifest(tmp_path: Path) -> None:
     write_panel(small_panels()[0], tmp_path / "panel")
-    again = parse_design(read_panel(tmp_path / "panel").design or {})
+    again = read_panel(tmp_path / "panel").design
     assert again == parse_design(small_content())
     assert compile_panels(small_environment(), again)[0].tasks == small_panels()[0].tasks
 
@@ -500,7 +500,7 @@ def test_another_design_in_the_manifest_is_found(tmp_path: Path) -> None:
             content["prompt"]["layout"] = content["prompt"]["layout"].replace("Family", "Kind")
         else:
             family_of(content, "constraint")["among"] = 31
-        lying = replace(panel, design=parse_design(content).content)
+        lying = replace(panel, design=parse_design(content))
         write_panel(lying, tmp_path / change)
         try:
             found = passes(verify(tmp_path / change, lambda _: small_environment()))
@@ -517,9 +517,10 @@ def test_the_packaged_design_refuses_to_fill_from_so_few_items() -> None:
 
 def other_design(panel: TaskSet) -> TaskSet:
     """The same tasks under a design with another number."""
-    content = copy.deepcopy(dict(panel.design or {}))
+    assert panel.design is not None
+    content = copy.deepcopy(dict(panel.design.content))
     content["selection"]["per_category"] += 1
-    return replace(panel, design=content)
+    return replace(panel, design=parse_design(content))
 
 
 #: What is changed in a whole panel; all of it shows without the environment.

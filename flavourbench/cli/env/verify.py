@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from flavourbench.cli.common import Json, echo_json, load_arrow
+from flavourbench.cli.common import Json, load_arrow, tell_checks
 from flavourbench.cli.env.shared import EnvArgument, TagsFile
-from flavourbench.errors import CheckError, InputError
+from flavourbench.errors import InputError
 
 EXAMPLES = """\b
 Examples:
@@ -37,13 +37,5 @@ def command(
     from flavourbench.environment.store import find, verify
 
     path = find(env)
-    checks = verify(path, None if source is None else read_bundle(source, tags))
-    failed = [check["check"] for check in checks if not check["passed"]]
-    if json_output:
-        echo_json({"environment": path.name, "passed": not failed, "checks": checks})
-    else:
-        from flavourbench.report.checks import print_checks
-
-        print_checks(checks, "Environment", str(path))
-    if failed:
-        raise CheckError(f"environment {path.name}: {', '.join(failed)} failed")
+    bundle = None if source is None else read_bundle(source, tags)
+    tell_checks("environment", path, verify(path, bundle), json_output)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from flavourbench.cli.common import load_arrow
-from flavourbench.cli.tasks.shared import Force, Panel, write_or_print
+from flavourbench.cli.tasks.shared import Force, OutFile, Panel, write_or_print
 
 EXAMPLES = """\b
 Examples:
@@ -16,13 +11,7 @@ Examples:
   fb tasks export panels/test-1 | head -1"""
 
 
-def command(
-    panel: Panel,
-    out: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="File to write; else standard output.")
-    ] = None,
-    force: Force = False,
-) -> None:
+def command(panel: Panel, out: OutFile = None, force: Force = False) -> None:
     """Write a panel as published task file, one task a line.
 
     What was imported comes out as the same bytes.

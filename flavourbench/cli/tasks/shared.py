@@ -23,6 +23,9 @@ Scorer = Annotated[
         help="Environment that scored the tasks.  [default: the stored one that the panel names]",
     ),
 ]
+OutFile = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="File to write; else standard output.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 
 
@@ -55,10 +58,7 @@ def scoring_environment(tasks: TaskSet, env: str | None) -> Environment | None:
     InputError
         There is none of that name.
     """
-    from flavourbench.environment.store import find_identity, open_environment
+    from flavourbench.environment.store import named_by, open_environment
 
-    if env is not None:
-        return open_environment(env)
-    identity = tasks.environment.get("identity")
-    path = None if identity is None else find_identity(identity)
-    return None if path is None else open_environment(str(path))
+    name = named_by(tasks.environment.get("identity", "")) if env is None else env
+    return None if name is None else open_environment(name)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from flavourbench.cli.common import Json, echo_json, load_arrow
+from flavourbench.cli.common import Json, load_arrow, tell_checks
 from flavourbench.cli.tasks.shared import Panel, Scorer, scoring_environment
-from flavourbench.errors import CheckError, shown
 
 EXAMPLES = """\b
 Examples:
@@ -22,12 +21,4 @@ def command(panel: Panel, env: Scorer = None, json_output: Json = False) -> None
     from flavourbench.tasks.verify import verify
 
     checks = verify(panel, lambda tasks: scoring_environment(tasks, env))
-    failed = [check["check"] for check in checks if check["passed"] is False]
-    if json_output:
-        echo_json({"panel": panel.name, "passed": not failed, "checks": checks})
-    else:
-        from flavourbench.report.checks import print_checks
-
-        print_checks(checks, "Panel", str(panel))
-    if failed:
-        raise CheckError(f"panel {shown(panel, 200)}: {', '.join(failed)} failed")
+    tell_checks("panel", panel, checks, json_output)

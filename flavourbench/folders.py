@@ -63,7 +63,7 @@ def check_place(
     """
     if os.path.lexists(path):
         if not force or kept is None:
-            raise InputError(f"{shown(path, 200)} exists: choose another or pass --force")
+            raise InputError(_exists(path))
         if _holds_current(path):
             raise InputError(f"{shown(path, 200)} holds the current folder: choose another")
         reason = kept(path)
@@ -127,26 +127,41 @@ def new_folder(
         _move_into_place(work, path, force)
 
 
+def check_file(path: Path, *, force: bool = False) -> None:
+    """Refuse a place for a new file, before the work that makes its content.
+
+    Raises
+    ------
+    InputError
+        ``path`` exists (and ``force`` is not given or it is no file), or nothing can be
+        written there.
+    """
+    if os.path.lexists(path):
+        if not is_file(path):
+            raise InputError(f"{shown(path, 200)} is no file: choose another")
+        if not force:
+            raise InputError(_exists(path))
+    check_parent(_absolute(path).parent)
+
+
+def _exists(path: Path) -> str:
+    return f"{shown(path, 200)} exists: choose another or pass --force"
+
+
 def new_file(path: Path, data: bytes, *, force: bool = False) -> None:
     """Write a file that appears whole or not at all.
 
     Raises
     ------
     InputError
-        ``path`` exists (and ``force`` is not given or it is no file), or writing fails.
+        As :func:`check_file`, or writing fails.
     """
-    exists = f"{shown(path, 200)} exists: choose another or pass --force"
-    if os.path.lexists(path):
-        if not is_file(path):
-            raise InputError(f"{shown(path, 200)} is no file: choose another")
-        if not force:
-            raise InputError(exists)
-    check_parent(_absolute(path).parent)
+    check_file(path, force=force)
     with _work_folder(path.parent, path) as work:
         made = work / "file"
         made.write_bytes(data)
         if not force and _rename(made, path, _NO_REPLACE) is False:
-            raise InputError(exists)
+            raise InputError(_exists(path))
         if made.exists():  # it may be replaced, or there is no such rename here
             made.replace(path)
 

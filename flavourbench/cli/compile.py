@@ -12,7 +12,7 @@ from flavourbench.cli.env.shared import Env, opened
 
 EXAMPLES = """\b
 Examples:
-  fb compile                               three panels of the stored environment, in panels/
+  fb compile                               three panels of the pantry, in panels/
   fb compile --env epicure-cooc --title Epicure --out panels
   fb compile --print-design > design.toml  the design, to change and pass with --design"""
 
@@ -28,7 +28,7 @@ def command(
     ),
     title: Annotated[
         str | None,
-        typer.Option(help="What prompts call the environment.  [default: its name]"),
+        typer.Option(help="What prompts call the environment.  [default: its title]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the panels at --out.")] = False,
     print_design: Annotated[

@@ -14,9 +14,9 @@ from flavourbench.errors import CheckError
 DEFAULT = Plan()
 EXAMPLES = """\b
 Examples:
-  fb tasks template panels/test-1 answers.jsonl       the file to fill in
-  fb score answers.jsonl --tasks panels/test-1
-  fb score answers.jsonl --tasks panels/test-1 --tasks panels/test-2 --json"""
+  fb tasks template test-1 answers.jsonl              the file to fill in
+  fb score answers.jsonl --tasks test-1
+  fb score answers.jsonl --tasks test-1 --tasks test-2 --json"""
 
 
 def command(
@@ -31,7 +31,8 @@ def command(
         list[Path],
         typer.Option(
             metavar="PANEL",
-            help="Panel folder or published task file. Repeatable: panels count the same.",
+            help="Panel folder, published task file or bundled panel. Repeatable: panels count"
+            " the same.",
         ),
     ],
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = DEFAULT.draws,
@@ -47,11 +48,11 @@ def command(
     plan = Plan(draws, flips, seed)
     load_arrow()
     from flavourbench.analysis.scoring import score_model, score_object
-    from flavourbench.tasks.files import read_all
+    from flavourbench.tasks.files import located, read_all
     from flavourbench.tasks.responses import read_responses
     from flavourbench.tasks.reward import grades
 
-    chosen = read_all(tasks)
+    chosen = read_all([located(path) for path in tasks])
     graded = grades(chosen, read_responses(responses, chosen))
     with progress_bar():
         found = score_model(graded, plan)

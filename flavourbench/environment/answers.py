@@ -13,7 +13,7 @@ from typing import Any
 from flavourbench.environment import batch
 from flavourbench.environment.environment import Environment, Hit
 from flavourbench.environment.space import Indices
-from flavourbench.environment.taxonomy import COMPLEMENTS, DIETS, FLAGS_NOTE, REGION_TAGS
+from flavourbench.environment.taxonomy import COMPLEMENTS, DIETS, REGION_TAGS
 from flavourbench.errors import InputError
 
 Answer = dict[str, Any]
@@ -66,7 +66,7 @@ def pairings(
         answer: Answer = {"query": query, "item": ", ".join(dict.fromkeys(items))}
         if diet is not None or max_nova is not None:
             answer |= {"diet": diet, "max_nova": max_nova, "dropped": found.dropped}
-            answer["note"] = FLAGS_NOTE
+            answer["note"] = environment.note
         categories = {name: environment.tags[environment.index[name]].category for name in items}
         lone = [name for name, category in categories.items() if category not in COMPLEMENTS]
         if lone:
@@ -108,7 +108,7 @@ def feasible(
         }
         answers.append(
             {"query": text, "item": verdict.name, "diet": diet, "max_nova": max_nova}
-            | {"note": FLAGS_NOTE, "results": [result]}
+            | {"note": environment.note, "results": [result]}
         )
     return answers
 
@@ -175,7 +175,7 @@ def description(environment: Environment) -> Answer:
         "nova": dict(sorted(by_level.items())),
         "pair_percentiles": {str(percent): value for percent, value in percentiles.items()},
         "provenance": environment.provenance,
-        "note": FLAGS_NOTE,
+        "note": environment.note,
     }
 
 

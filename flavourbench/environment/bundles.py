@@ -8,7 +8,6 @@ were published in, so that both layouts of one model give the same identity.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import re
@@ -29,6 +28,7 @@ from flavourbench.environment.tagfile import (
     TAGS_FILE,
     BundleFile,
     TagTable,
+    file_facts,
     lines_of,
     named,
     read_file,
@@ -113,16 +113,12 @@ def _environment(source: _Source, name: str) -> Environment:
     with named(source.vector_file.path):
         units = unit_rows(source.vectors[order], items)
     read = (source.vector_file, source.tags.file, *source.files)
-    files = {
-        file.path.name: {"sha256": hashlib.sha256(file.data).hexdigest(), "bytes": len(file.data)}
-        for file in sorted(read, key=lambda file: file.path)
-    }
     return Environment(
         items,
         units,
         tuple(tags[item] for item in items),
         name,
-        {"layout": source.layout, "files": files},
+        {"layout": source.layout, "files": file_facts(read)},
     )
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from flavourbench.environment import batch
 from flavourbench.environment.names import Resolver
 from flavourbench.environment.space import Floats, Indices, ItemSpace
-from flavourbench.environment.taxonomy import COMPLEMENTS, DIETS, NOVA_LEVELS
+from flavourbench.environment.taxonomy import COMPLEMENTS, DIETS, FLAGS_NOTE, NOVA_LEVELS
 from flavourbench.errors import InputError, listed, shown
 
 
@@ -95,6 +95,27 @@ class Environment(ItemSpace):
 
     name: str = "unnamed"
     provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def note(self) -> str:
+        """What is to be said wherever its diet or NOVA flags are shown."""
+        return self._said("flags") or FLAGS_NOTE
+
+    @property
+    def title(self) -> str:
+        """What prompts call it: a title of its own, or its name."""
+        return self._said("title") or self.name
+
+    @property
+    def described(self) -> str:
+        """Its name, and the label that belongs wherever its answers are shown."""
+        label = self._said("label")
+        return f"{self.name} ({label})" if label else self.name
+
+    def _said(self, key: str) -> str | None:
+        """A text of the provenance, which may hold anything."""
+        value = self.provenance.get(key)
+        return value if isinstance(value, str) and value.strip() else None
 
     @cached_property
     def resolver(self) -> Resolver:

@@ -89,13 +89,24 @@ class Resolver:
         if text in self._items.words:
             return Match(text, text, "exact", ())
         words = words_of(text)
-        found, how = self._items.closest(words), "normalised"
-        if not found:
-            found, how = self._synonyms(words), "alias"
-        if len(found) == 1 and not (how == "alias" and self._shortened(words, found[0])):
+        found, how = self._near(words)
+        if how != "miss":
             return Match(text, found[0], how, ())
         near = found if len(found) > 1 else [*found, *self._suggestions(words)]
         return Match(text, None, "miss", tuple(dict.fromkeys(near))[:SUGGESTIONS])
+
+    def item(self, words: Sequence[str]) -> str | None:
+        """The item that :meth:`find` finds for these words; no suggestions are sought."""
+        found, how = self._near(words)
+        return None if how == "miss" else found[0]
+
+    def _near(self, words: Sequence[str]) -> tuple[list[str], str]:
+        """The items closest to the words, and how; a miss unless it is a single one."""
+        found, how = self._items.closest(words), "normalised"
+        if not found:
+            found, how = self._synonyms(words), "alias"
+        single = len(found) == 1 and not (how == "alias" and self._shortened(words, found[0]))
+        return found, how if single else "miss"
 
     def resolve(self, texts: Iterable[str]) -> list[str]:
         """The items of all texts, in their order.

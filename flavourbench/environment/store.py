@@ -1,7 +1,8 @@
 """Environments on disk: the project's own compact form, and the folder that keeps them.
 
 An environment is an artifact folder with one Parquet file (name, tags, unit row as a list
-of int32). Stored ones lie in the user's cache folder under their names.
+of int32). Stored ones lie in the user's cache folder under their names; one ships with the
+package.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ ENVIRONMENT = Kind(
     tuple(_KINDS),
 )
 ITEMS = "items.parquet"
+#: The environment that ships with the package, and is taken where none is named.
+BUILT_IN = "pantry"
+BUILT_IN_FOLDER = Path(__file__).parents[1] / "data" / "environments" / BUILT_IN
 _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?")
 
 
@@ -74,13 +78,20 @@ def check_free(name: str, *, force: bool = False) -> Path:
         The name is none, or taken (and ``force`` is not given).
     """
     check_name(name)
+    if name == BUILT_IN:
+        raise InputError(f"{name} is the environment that is built in: choose another --name")
     path = store_folder() / name
     if os.path.lexists(path) and not force:
         raise InputError(
             f"environment {name} exists: choose another --name, or pass --force to replace it"
         )
-    check_place(path, force=force, kept=ENVIRONMENT.foreign)
+    check_target(path, force=force)
     return path
+
+
+def check_target(path: Path, *, force: bool = False) -> None:
+    """Say before the work what :func:`write_environment` would say after it."""
+    check_place(path, force=force, kept=ENVIRONMENT.foreign)
 
 
 def write_environment(environment: Environment, path: Path, *, force: bool = False) -> None:
@@ -206,28 +217,22 @@ def stored() -> list[Path]:
         raise InputError(f"{shown(above, 200)} is no folder: set FLAVOURBENCH_CACHE to another")
     if not is_folder(folder):
         return []
-    found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
+    names = [path for path in folder.iterdir() if path.name != BUILT_IN]
+    found = [path for path in names if _NAME.fullmatch(path.name)]
     return sorted(path for path in found if ENVIRONMENT.at(path))
 
 
 def find(text: str | None) -> Path:
-    """The folder of an environment: a stored name or a path, or the only one stored.
+    """The folder of an environment: a name or a path; the built-in one without.
 
     Raises
     ------
     InputError
-        There is none, or several and no name.
+        There is none.
     """
+    if text is None or text == BUILT_IN:
+        return BUILT_IN_FOLDER
     paths = {path.name: path for path in stored()}
-    if text is None:
-        if len(paths) == 1:
-            return next(iter(paths.values()))
-        if not paths:
-            raise InputError("no environment is stored: make one with `fb env import` or `pull`")
-        raise InputError(
-            f"several environments are stored: pass --env with one of {listed([*paths])} (info and"
-            " verify take the name alone)"
-        )
     if text in paths:
         return paths[text]
     if ENVIRONMENT.at(Path(text)):
@@ -243,8 +248,10 @@ def stored_path(name: str) -> Path:
     Raises
     ------
     InputError
-        There is none.
+        There is none, or it is the built-in one.
     """
+    if name == BUILT_IN:
+        raise InputError(f"{name} is built in, and belongs to the package: it stays")
     paths = {path.name: path for path in stored()}
     if name not in paths:
         raise InputError(_not_stored(name, paths))
@@ -252,9 +259,8 @@ def stored_path(name: str) -> Path:
 
 
 def _not_stored(text: str, names: Iterable[str]) -> str:
-    known = listed([*names])
-    there = f"stored are {known}" if known else "none is stored (see `fb env import`)"
-    return f"no environment '{shown(text, 200)}': {there}"
+    known = listed([BUILT_IN, *names])
+    return f"no environment '{shown(text, 200)}': there are {known} (see `fb env import`)"
 
 
 def remove_environment(name: str) -> Path:
@@ -277,6 +283,11 @@ def remove_environment(name: str) -> Path:
 def open_environment(text: str | None = None) -> Environment:
     """Read the environment that :func:`find` finds."""
     path = find(text)
+    if path == BUILT_IN_FOLDER:
+        try:
+            return read_environment(path)
+        except FlavourBenchError as error:
+            raise CheckError(f"{error}: reinstall flavourbench") from error
     try:
         return read_environment(path)
     except CheckError as error:
@@ -284,21 +295,28 @@ def open_environment(text: str | None = None) -> Environment:
 
 
 def named_by(identity: str) -> str | None:
-    """The name of a stored environment with that identity, or None."""
+    """The name of an environment with that identity, built in or stored, or None."""
+    if _summary(BUILT_IN, BUILT_IN_FOLDER).get("identity") == identity:
+        return BUILT_IN  # without a look at the store, which may not be there
     return {entry.get("identity"): entry["name"] for entry in summaries()}.get(identity)
 
 
 def summaries() -> list[dict[str, Any]]:
-    """Name, size and identity of each stored environment, or what is wrong with it."""
-    found: list[dict[str, Any]] = []
-    for path in stored():
-        try:
-            manifest = _contents(path).manifest
-            keys = ("identity", "items", "dimensions", "provenance")
-            found.append({"name": path.name} | {key: manifest[key] for key in keys})
-        except FlavourBenchError as error:
-            found.append({"name": path.name, "problem": str(error)})
-    return found
+    """Name, size and identity of each environment, or what is wrong with it.
+
+    The one that is built in comes first.
+    """
+    places = {BUILT_IN: BUILT_IN_FOLDER} | {path.name: path for path in stored()}
+    return [_summary(name, path) for name, path in places.items()]
+
+
+def _summary(name: str, path: Path) -> dict[str, Any]:
+    about = {"name": name, "built_in": path == BUILT_IN_FOLDER}
+    try:
+        manifest = _contents(path).manifest
+    except FlavourBenchError as error:
+        return about | {"problem": str(error)}
+    return about | {key: manifest[key] for key in ("identity", "items", "dimensions", "provenance")}
 
 
 def verify(path: Path, source: Environment | None = None) -> list[dict[str, Any]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +68,14 @@ def read_file(path: Path) -> BundleFile:
             " file of a bundle"
         )
     return BundleFile(path, data)
+
+
+def file_facts(files: Iterable[BundleFile]) -> dict[str, dict[str, str | int]]:
+    """What a provenance says of files: digest and size by name."""
+    return {
+        file.path.name: {"sha256": hashlib.sha256(file.data).hexdigest(), "bytes": len(file.data)}
+        for file in sorted(files, key=lambda file: file.path)
+    }
 
 
 @contextlib.contextmanager

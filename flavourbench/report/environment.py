@@ -59,7 +59,7 @@ def _print_foot(out: Console, screen: Screen, answers: Sequence[Answer], environ
     out.print(Text(screen.text(f"Environment: {environment}", 4096), style="dim"))
     note = next((answer["note"] for answer in answers if "note" in answer), None)
     if note is not None:
-        out.print(Text(note, style="yellow"))
+        out.print(Text(screen.text(note, 1000), style="yellow"))
 
 
 def _print_answer(out: Console, screen: Screen, answer: Answer) -> None:
@@ -130,7 +130,7 @@ def print_description(description: Answer) -> None:
         ]
         if percentiles:
             out.print(Text(f"similarity of pairs: {', '.join(percentiles)}"))
-        out.print(Text(description["note"], style="yellow"))
+        out.print(Text(screen.text(description["note"], 1000), style="yellow"))
 
     show(draw, whole=True)
 
@@ -161,7 +161,8 @@ def _print_head(out: Console, screen: Screen, described: Answer) -> None:
 
 
 def _origin(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
-    lines = [(key, str(value)) for key, value in provenance.items() if key != "files"]
+    told = {"files", "flags", "title"}  # further down, or in prompts
+    lines = [(key, str(value)) for key, value in provenance.items() if key not in told]
     for name, file in provenance.get("files", {}).items():
         lines.append(("from", f"{name} ({', '.join(_file_facts(file))})"))
     return lines
@@ -206,21 +207,17 @@ def print_list(environments: Sequence[Answer], folder: str) -> None:
     """Print the stored environments."""
 
     def draw(out: Console, screen: Screen) -> None:
-        if environments:
-            table = plain_table(screen)
-            for head in ("name", "items", "dimensions", "identity"):
-                add_column(table, head, head in ("items", "dimensions"))
-            for entry in environments:
-                if "problem" in entry:
-                    table.add_row(Text(entry["name"]), "", "", Text(screen.text(entry["problem"])))
-                    continue
-                numbers = (f"{entry['items']:,}", f"{entry['dimensions']:,}")
-                table.add_row(
-                    Text(entry["name"]), *numbers, Text(screen.text(str(entry["identity"])[:16]))
-                )
-            out.print(table)
-        else:
-            out.print(Text("No environment is stored: see `fb env import --help`."))
+        table = plain_table(screen)
+        for head in ("name", "items", "dimensions", "identity"):
+            add_column(table, head, head in ("items", "dimensions"))
+        for entry in environments:
+            name = Text(entry["name"] + (" (built in)" if entry["built_in"] else ""))
+            if "problem" in entry:
+                table.add_row(name, "", "", Text(screen.text(entry["problem"])))
+                continue
+            numbers = (f"{entry['items']:,}", f"{entry['dimensions']:,}")
+            table.add_row(name, *numbers, Text(screen.text(str(entry["identity"])[:16])))
+        out.print(table)
         out.print(Text(screen.text(f"Folder: {folder}", 4096), style="dim"), soft_wrap=True)
 
     show(draw, whole=True)

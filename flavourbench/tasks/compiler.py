@@ -35,7 +35,7 @@ def compile_panels(
     Parameters
     ----------
     title : str, optional
-        What prompts call the environment; its name by default.
+        What prompts call the environment; its title, else its name, by default.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def compile_panels(
         A title that cannot be printed, a panel of which a family has no task, or a ranked
         family too few categories.
     """
-    title = environment.name if title is None else title
+    title = environment.title if title is None else title
     if not title.strip() or not title.isprintable():
         raise InputError(f"title '{shown(title)}' is no printable text: choose another")
     steps = len(design.families) + len(design.panels)

@@ -14,6 +14,26 @@ from flavourbench.tasks.panel import PANEL, read_panel
 from flavourbench.tasks.published import read_published
 from flavourbench.tasks.taskset import Task, TaskSet, joined
 
+#: The panels that ship with the package, compiled from the built-in environment.
+BUNDLED = Path(__file__).parents[1] / "data" / "tasks"
+
+
+def located(path: Path) -> Path:
+    """The place that a path means: itself, or the bundled panel of that name.
+
+    What exists in the current folder comes first.
+    """
+    bundled = BUNDLED / path.name
+    if len(path.parts) == 1 and not os.path.lexists(path) and PANEL.at(bundled):
+        return bundled
+    return path
+
+
+def default_place(folder: str = "panels") -> Path:
+    """The folder of panels where none is named: ``panels`` if it is there, else the bundled."""
+    own = Path(folder)
+    return own if os.path.lexists(own) else BUNDLED
+
 
 def read_tasks(path: Path) -> TaskSet:
     """Read a panel folder or a published task file (JSONL).
@@ -31,7 +51,8 @@ def read_tasks(path: Path) -> TaskSet:
         return read_published(path)
     if not is_folder(path):
         there = os.path.lexists(path)
-        absent = "no such file or directory (panels come from `fb compile`)"
+        names = ", ".join(folder.name for folder in panel_folders(BUNDLED))
+        absent = f"no such file or directory (bundled panels: {names}; see `fb compile`)"
         reason = "neither a folder nor a plain file" if there else absent
         raise InputError(f"{shown(path, 200)}: {reason}")
     inside = [folder.name for folder in panel_folders(path)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +12,9 @@ from fbcore.portfolios import FULL, MEMBERS, PAIRS, PortfolioScores, portfolio_s
 from flavourbench.environment import Environment, batch
 from flavourbench.environment.space import Mask
 from flavourbench.environment.taxonomy import DIETS
-from flavourbench.tasks.design import Family, TaskDesign
+from flavourbench.tasks.design import Family, TaskDesign, read_design
 from flavourbench.tasks.pools import ONE, Candidates, exact
+from flavourbench.tasks.taskset import Task, TaskSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +31,23 @@ class ScoreMaps:
     feasible: Mask
 
 
-def score_maps(environment: Environment, family: Family, found: Candidates) -> ScoreMaps:
-    """Scores of every portfolio of every candidate set; labels follow ``found.choices``."""
+def score_maps(
+    environment: Environment, family: Family, found: Candidates, feasible: Mask | None = None
+) -> ScoreMaps:
+    """Scores of every portfolio of every candidate set; labels follow ``found.choices``.
+
+    Parameters
+    ----------
+    feasible : bool [m, 56]; those of :func:`feasible_portfolios` if None
+    """
     choices = found.choices
     similarity = environment.similarity
     if family.rule == "poles":
         relevance = environment.projections[choices, found.region[:, None]]
     else:
         relevance = similarity[found.anchors[:, None], choices]
-    feasible = feasible_portfolios(environment, family, found)
+    if feasible is None:
+        feasible = feasible_portfolios(environment, family, found)
     scores = portfolio_scores(
         exact(relevance),
         exact(similarity[choices[:, PAIRS[:, 0]], choices[:, PAIRS[:, 1]]]),
@@ -47,22 +57,51 @@ def score_maps(environment: Environment, family: Family, found: Candidates) -> S
     return ScoreMaps(scores, feasible)
 
 
+def by_family(tasks: TaskSet) -> Iterator[tuple[Family, list[Task]]]:
+    """Families and their tasks; those of the packaged design where there is none."""
+    for family in (tasks.design or read_design()).families:
+        chosen = [task for task in tasks.tasks if task.family == family.name]
+        if chosen:
+            yield family, chosen
+
+
+def candidates_of(tasks: Sequence[Task], environment: Environment) -> Candidates:
+    """The candidates of tasks of one family; their names must be items of the environment."""
+    at = environment.index
+    diets = {diet: place for place, diet in enumerate(DIETS)}
+    regions = {region: place for place, region in enumerate(environment.regions)}
+    columns = (
+        [at[task.anchor] for task in tasks],
+        [[at[name] for name in task.choices] for task in tasks],
+        [0] * len(tasks),
+        [diets.get(task.diet or "", -1) for task in tasks],
+        [task.max_nova or -1 for task in tasks],
+        [regions.get(task.region or "", -1) for task in tasks],
+    )
+    return Candidates(*(np.array(column, np.int64) for column in columns))
+
+
 def feasible_portfolios(environment: Environment, family: Family, found: Candidates) -> Mask:
     """Which portfolios keep what the question demands, bool [m, 56]."""
-    members = found.choices[:, MEMBERS]
     if family.feasible == "demands":
-        passes = np.zeros(members.shape, np.bool_)
-        for diet, cap in {*zip(found.diet.tolist(), found.max_nova.tolist(), strict=True)}:
-            rows = (found.diet == diet) & (found.max_nova == cap)
-            fits = batch.infeasible(environment, DIETS[diet], cap) == 0
-            passes[rows] = fits[members[rows]]
-        kept: Mask = np.all(passes, axis=2)
+        kept: Mask = np.all(passing(environment, found)[:, MEMBERS], axis=2)
         return kept
+    members = found.choices[:, MEMBERS]
     if family.feasible == "distinct_categories":
         a, b, c = np.moveaxis(environment.category[members], 2, 0)
         different: Mask = (a != b) & (a != c) & (b != c)
         return different
     return np.ones(members.shape[:2], np.bool_)
+
+
+def passing(environment: Environment, found: Candidates) -> Mask:
+    """Which candidates meet the diet and the NOVA cap of their task, bool [m, 8]."""
+    passes = np.zeros(found.choices.shape, np.bool_)
+    for diet, cap in {*zip(found.diet.tolist(), found.max_nova.tolist(), strict=True)}:
+        rows = (found.diet == diet) & (found.max_nova == cap)
+        fits = batch.infeasible(environment, DIETS[diet], cap) == 0
+        passes[rows] = fits[found.choices[rows]]
+    return passes
 
 
 def accepted(maps: ScoreMaps, family: Family, design: TaskDesign) -> Mask:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from flavourbench.environment import Environment
-from flavourbench.environment.taxonomy import DIETS
 from flavourbench.errors import CheckError, InputError, listed, shown
 from flavourbench.folders import is_file
 from flavourbench.identity import table_sha256
@@ -24,15 +21,18 @@ from flavourbench.tasks.compiler import (
 )
 from flavourbench.tasks.design import (
     ANCHORING,
-    Family,
     TaskDesign,
-    read_design,
 )
 from flavourbench.tasks.files import read_tasks
 from flavourbench.tasks.labels import PORTFOLIOS
-from flavourbench.tasks.maps import bits_of, feasible_portfolios, score_maps
+from flavourbench.tasks.maps import (
+    bits_of,
+    by_family,
+    candidates_of,
+    feasible_portfolios,
+    score_maps,
+)
 from flavourbench.tasks.panel import PANEL, TASKS, columns_of, manifest_of, read_with_manifest
-from flavourbench.tasks.pools import Candidates
 from flavourbench.tasks.prompt import render
 from flavourbench.tasks.published import origin_of, own_keys, read_published
 from flavourbench.tasks.taskset import Task, TaskSet, joined
@@ -250,34 +250,11 @@ def feasible_masks(tasks: TaskSet, environment: Environment) -> dict[str, int]:
     found: dict[str, int] = {}
     if tasks.environment and tasks.design is None:
         return found  # compiled with a design that is not at hand
-    for family, chosen in _by_family(tasks):
-        rows = _candidates(chosen, environment)
+    for family, chosen in by_family(tasks):
+        rows = candidates_of(chosen, environment)
         masks = bits_of(feasible_portfolios(environment, family, rows)).tolist()
         found |= dict(zip([task.id for task in chosen], masks, strict=True))
     return found
-
-
-def _by_family(tasks: TaskSet) -> Iterator[tuple[Family, list[Task]]]:
-    """Families and their tasks; those of the packaged design where there is none."""
-    for family in (tasks.design or read_design()).families:
-        chosen = [task for task in tasks.tasks if task.family == family.name]
-        if chosen:
-            yield family, chosen
-
-
-def _candidates(tasks: list[Task], environment: Environment) -> Candidates:
-    at = environment.index
-    diets = {diet: place for place, diet in enumerate(DIETS)}
-    regions = {region: place for place, region in enumerate(environment.regions)}
-    columns = (
-        [at[task.anchor] for task in tasks],
-        [[at[name] for name in task.choices] for task in tasks],
-        [0] * len(tasks),
-        [diets.get(task.diet or "", -1) for task in tasks],
-        [task.max_nova or -1 for task in tasks],
-        [regions.get(task.region or "", -1) for task in tasks],
-    )
-    return Candidates(*(np.array(column, np.int64) for column in columns))
 
 
 def _categories(tasks: TaskSet, environment: Environment) -> Check:
@@ -309,8 +286,8 @@ def _feasible(tasks: TaskSet, environment: Environment) -> Check:
 
 def _scores(tasks: TaskSet, environment: Environment) -> Check:
     bad = []
-    for family, chosen in _by_family(tasks):
-        maps = score_maps(environment, family, _candidates(chosen, environment))
+    for family, chosen in by_family(tasks):
+        maps = score_maps(environment, family, candidates_of(chosen, environment))
         for task, scores in zip(chosen, maps.scores.bps.tolist(), strict=True):
             wrong = [p for p, score in enumerate(scores) if score != task.scores[p]]
             if wrong:

@@ -33,6 +33,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(fb: Command, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """``fb`` beside a store of one environment and a small design, ``design.toml``."""
     monkeypatch.setenv("FLAVOURBENCH_CACHE", str(cache))
+    monkeypatch.setenv("FLAVOURBENCH_ENV", "larder")
     (fb.folder / "design.toml").write_text(small_design(), encoding="utf-8")
     return fb
 
@@ -49,6 +50,7 @@ def large_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def large(fb: Command, large_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """``fb`` beside a store of one larger environment."""
     monkeypatch.setenv("FLAVOURBENCH_CACHE", str(large_cache))
+    monkeypatch.setenv("FLAVOURBENCH_ENV", "larder")
     return fb
 
 
@@ -129,9 +131,44 @@ def test_the_environment_may_be_named(made: Command, monkeypatch, tmp_path_facto
     store(folder, "first", larder())
     store(folder, "second", larder(6))
     monkeypatch.setenv("FLAVOURBENCH_CACHE", str(folder))
-    made.refused("compile", *SMALL, says=("first", "second", "--env"))
-    (panel, *_) = made.json("compile", *SMALL, "--env", "second")
+    made.refused("compile", *SMALL, says=("no environment 'larder'", "pantry, first, second"))
+    (panel, *_) = made.json("compile", *SMALL, "--env", "second", "--out", "named")
     assert panel["environment"] == "second"
+    monkeypatch.setenv("FLAVOURBENCH_ENV", "first")
+    for given, name in (((), "first"), (("--env", "second"), "second")):
+        (panel, *_) = made.json("compile", *SMALL, *given, "--out", f"panels-{name}")
+        assert panel["environment"] == name
+    assert tree(made.folder / "panels-second") == tree(made.folder / "named")
+    assert tree(made.folder / "panels-first") != tree(made.folder / "named")
+
+
+@pytest.mark.parametrize("stored", [0, 1, 2])
+def test_the_pantry_is_compiled_by_default(made: Command, monkeypatch, stored: int) -> None:
+    """However many are stored; prompts call it by its title."""
+    for number in range(stored):
+        store(made.folder / "cache", f"own-{number}", larder())
+    monkeypatch.setenv("FLAVOURBENCH_CACHE", str(made.folder / "cache"))
+    monkeypatch.delenv("FLAVOURBENCH_ENV")
+    _pantry_is_compiled(made)
+
+
+def test_the_pantry_is_compiled_without_a_home_folder(made: Command, monkeypatch) -> None:
+    for name in ("FLAVOURBENCH_ENV", "FLAVOURBENCH_CACHE"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("fbcore._objects.cache_roots", list)
+    _pantry_is_compiled(made)
+
+
+def _pantry_is_compiled(fb: Command) -> None:
+    panels = fb.json("compile", *SMALL, "--out", "default")
+    assert [panel["environment"] for panel in panels] == ["Open Pantry"] * len(PANELS)
+    assert fb("compile", *SMALL, "--env", "pantry", "--out", "named").code == 0
+    assert tree(fb.folder / "default") == tree(fb.folder / "named")
+    (task, *_) = fb.json("tasks", "list", "default/p1")
+    shown = fb.json("tasks", "show", task["task_id"], "--tasks", "default/p1", "--env", "pantry")
+    assert "given by Open Pantry, a fixed model" in shown["prompt"]
+    checks = fb.json("tasks", "verify", "default/p1", "--env", "pantry")["checks"]
+    assert all(check["passed"] for check in checks)
 
 
 # --- the design ------------------------------------------------------------------------------
@@ -216,8 +253,13 @@ def test_a_title_that_is_no_name_is_refused(made: Command, title: str, says: str
 def test_an_unknown_environment_is_refused(made: Command, monkeypatch) -> None:
     made.refused("compile", *SMALL, "--env", "lardr", says=("lardr", "larder"))
     made.refused("compile", *SMALL, "--env", "../x", says="../x")
+    monkeypatch.setenv("FLAVOURBENCH_ENV", "lardr")
+    made.refused("compile", *SMALL, says=("no environment 'lardr'", "pantry, larder"))
+    assert made("compile", *SMALL, "--env", "larder").code == 0
     monkeypatch.setenv("FLAVOURBENCH_CACHE", str(made.folder / "empty"))
-    made.refused("compile", *SMALL, says="fb env")
+    given = ("compile", *SMALL, "--out", "other")
+    made.refused(*given, says=("no environment 'lardr'", "there are pantry (see `fb env import`)"))
+    made.refused(*given, "--env", "larder", says="no environment 'larder'")
 
 
 def test_a_family_without_a_task_is_named(made: Command) -> None:
@@ -228,7 +270,8 @@ def test_a_family_without_a_task_is_named(made: Command) -> None:
 def test_a_small_environment_is_refused_in_one_line(made: Command, monkeypatch, items) -> None:
     store(made.folder / "cache", "shelf", synthetic(1, items, 8))
     monkeypatch.setenv("FLAVOURBENCH_CACHE", str(made.folder / "cache"))
-    made.refused("compile", says=("panel test-1", "substitution", "larger environment"))
+    says = ("panel test-1", "substitution", "larger environment")
+    made.refused("compile", "--env", "shelf", says=says)
 
 
 @pytest.fixture

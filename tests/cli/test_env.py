@@ -19,6 +19,7 @@ from bundles import Form, synthetic, write_server, write_snapshot, write_tags
 from references import reference
 from running import Command, tree
 
+from flavourbench.environment import store
 from flavourbench.environment.taxonomy import FLAGS_NOTE
 
 BUNDLE = synthetic(seed=3, items=60, dimensions=8)
@@ -42,23 +43,36 @@ ASKING: dict[str, list[str]] = {
     "resolve": [ITEM],
 }
 FLAGGED = ("feasible", "pairings")
+#: The same questions about an item of the environment that is built in.
+ASKING_PANTRY = {command: ["garlic", *arguments[1:]] for command, arguments in ASKING.items()}
 
 
 @pytest.fixture
 def env(fb: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """``fb`` whose store is empty and lies in its folder."""
     monkeypatch.setenv("FLAVOURBENCH_CACHE", str(fb.folder / "cache"))
+    monkeypatch.delenv("FLAVOURBENCH_ENV", raising=False)
     return fb
 
 
 @pytest.fixture
-def made(env: Command) -> Command:
-    """``fb`` whose store holds one environment, ``made``."""
+def made(env: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """``fb`` whose store holds one environment, ``made``, which is asked by default."""
     snapshot = write_snapshot(BUNDLE, env.folder / "snapshot")
     tags = write_tags(BUNDLE, env.folder / "tags.csv")
     run = env("env", "import", snapshot, "--tags", tags, "--name", "made")
     assert (run.code, run.err) == (0, []), run
+    monkeypatch.setenv("FLAVOURBENCH_ENV", "made")
     return env
+
+
+@pytest.fixture
+def damaged(env: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the environment that is built in: a copy, to be altered."""
+    copy = env.folder / "package" / "environment"
+    shutil.copytree(store.BUILT_IN_FOLDER, copy)
+    monkeypatch.setattr(store, "BUILT_IN_FOLDER", copy)
+    return copy
 
 
 def results(answer: dict[str, Any]) -> list[str]:
@@ -76,7 +90,10 @@ def test_both_layouts_become_the_same_environment(env: Command) -> None:
     second = env.json("env", "import", server, "--name", "b")
     assert first["identity"] == second["identity"] == ENVIRONMENT.identity
     assert (first["items"], first["dimensions"]) == (60, 8)
-    assert [entry["name"] for entry in env.json("env", "list")] == ["a", "b"]
+    listed = env.json("env", "list")
+    assert [entry["name"] for entry in listed] == ["pantry", "a", "b"]
+    assert [entry["built_in"] for entry in listed] == [True, False, False]
+    assert listed[1]["identity"] == listed[2]["identity"] == ENVIRONMENT.identity
 
 
 def test_the_name_is_that_of_the_folder_unless_given(env: Command) -> None:
@@ -91,6 +108,19 @@ def test_an_existing_environment_is_replaced_on_demand_only(made: Command) -> No
     replaced = made.json("env", "import", server, "--name", "made", "--force")
     assert replaced["identity"] == other.environment().identity
     assert made.json("env", "info")["items"] == 30
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["new", "force"])
+def test_what_is_built_in_is_not_replaced(env: Command, force: tuple[str, ...]) -> None:
+    """Whether the name is given or that of the folder."""
+    server = write_server(BUNDLE, env.folder / "server")
+    own = write_server(BUNDLE, env.folder / "Pantry")
+    says = ("pantry is the environment that is built in", "--name")
+    env.refused("env", "import", server, "--name", "pantry", *force, says=says)
+    env.refused("env", "import", own, *force, says=says)
+    env.refused("env", "build", "--name", "pantry", *force, says=says)
+    assert env.json("env", "import", own, "--name", "larder")["name"] == "larder"
+    assert env.json("env", "info")["identity"] != ENVIRONMENT.identity
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "/etc", "", ".", "..", ".hidden", "A", "a b", "é"])
@@ -161,7 +191,9 @@ def test_verify_finds_what_was_altered(made: Command) -> None:
     assert (shown.code, len(shown.err)) == (1, 1)
     assert "items.parquet" in shown.out
     made.refused("env", "neighbors", ITEM, says="items.parquet", code=1)
-    assert "items.parquet" in made.json("env", "list")[0]["problem"]
+    built_in, own = made.json("env", "list")
+    assert "problem" not in built_in
+    assert "items.parquet" in own["problem"]
     assert "items.parquet" in made("env", "list").out
 
 
@@ -206,8 +238,10 @@ def test_the_store_may_have_any_path(
         run = shell("env", "import", server, "--name", "made", "--force", **settings)
         assert (run.code, run.err) == (0, []), run
         assert len(run.out.splitlines()) == 3
-        for command in (["verify"], ["neighbors", ITEM], ["list"]):
-            assert shell("env", *command, **settings).code == 0
+        for command in (["verify", "made"], ["neighbors", ITEM, "--env", "made"], ["list"]):
+            run = shell("env", *command, **settings)
+            assert (run.code, run.err) == (0, []), run
+        assert "made" in run.out
 
 
 @pytest.mark.parametrize(
@@ -238,7 +272,8 @@ def test_odd_values_in_a_sealed_manifest_are_found(
             assert (run.code in (1, 2), len(run.err)) == (True, 1), run
             assert run.err[0].isprintable()
             assert run.out == "" or (command[0] == "verify" and "FAILED files" in run.out)
-        first, second = made.json("env", "list")
+        built_in, first, second = made.json("env", "list")
+        assert built_in["identity"] == store.open_environment().identity
         assert first["identity"] == ENVIRONMENT.identity
         assert "problem" in second
         assert made("env", "list").code == 0
@@ -269,13 +304,13 @@ def test_an_environment_of_one_item_can_be_asked(env: Command) -> None:
     one = synthetic(seed=2, items=1, dimensions=1)
     server = write_server(one, env.folder / "one")
     assert env.json("env", "import", server)["items"] == 1
-    assert env.json("env", "info")["pair_percentiles"] == {}
+    assert env.json("env", "info", "one")["pair_percentiles"] == {}
     (item,) = one.names
     for command in ("neighbors", "substitutes", "region", "feasible", "resolve"):
-        options = ASKING[command][1:]
+        options = [*ASKING[command][1:], "--env", "one"]
         assert env("env", command, item, *options).code == 0
         assert env.json("env", command, item, *options)[0]["query"] == item
-    assert env("env", "info").code == 0
+    assert env("env", "info", "one").code == 0
 
 
 # --- remove ----------------------------------------------------------------------------------
@@ -301,7 +336,26 @@ def test_a_stored_environment_is_removed(made: Command, state: str) -> None:
     assert found == {"name": "made", "path": str(path)}
     assert list(environments.iterdir()) == []
     assert (made.folder / "kept" / "manifest.json").exists() == (state == "link")
-    made.refused("env", "remove", "made", "--yes", says=("made", "none is stored"))
+    says = ("no environment 'made'", "there are pantry (see `fb env import`)")
+    made.refused("env", "remove", "made", "--yes", says=says)
+
+
+@pytest.mark.parametrize("yes", [(), ("--yes",)], ids=["unasked", "yes"])
+def test_what_is_built_in_is_not_removed(made: Command, yes: tuple[str, ...]) -> None:
+    """Nor is a stored folder of that name."""
+    environments = made.folder / "cache" / "environments"
+    shutil.copytree(environments / "made", environments / "pantry")
+    before = tree(store.BUILT_IN_FOLDER)
+    made.refused("env", "remove", "pantry", *yes, says="pantry is built in")
+    made.refused("env", "remove", store.BUILT_IN_FOLDER, *yes, says="no environment")
+    assert tree(store.BUILT_IN_FOLDER) == before
+
+
+def test_what_to_remove_has_to_be_typed(made: Command) -> None:
+    """The default of other commands is none here."""
+    run = made("env", "remove", "--yes")
+    assert (run.code, run.out) == (2, "")
+    assert (made.folder / "cache" / "environments" / "made").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
@@ -344,20 +398,114 @@ def test_only_environments_of_the_store_are_removed(made: Command) -> None:
 
 
 def test_which_environment_is_asked(made: Command) -> None:
-    assert made.json("env", "info")["name"] == "made"
+    assert made.json("env", "info", "made")["name"] == "made"
     folder = made.folder / "cache" / "environments" / "made"
     shutil.copytree(folder, made.folder / "elsewhere")
     assert made.json("env", "info", "./elsewhere")["identity"] == ENVIRONMENT.identity
-    made.refused("env", "info", "nope", says=("nope", "made"))
-    other = write_server(BUNDLE, made.folder / "second")
-    assert made("env", "import", other).code == 0
-    made.refused("env", "neighbors", ITEM, says=("--env", "made", "second"))
-    assert made("env", "neighbors", ITEM, "--env", "second").code == 0
+    made.refused("env", "info", "nope", says=("no environment 'nope'", "pantry, made"))
+    second = synthetic(seed=4, items=30, dimensions=8)
+    assert made("env", "import", write_server(second, made.folder / "second")).code == 0
+    for name, item in (("made", ITEM), ("second", second.names[0]), ("pantry", "garlic")):
+        expected = store.open_environment(name)
+        (answer,) = made.json("env", "neighbors", item, "--env", name)
+        assert results(answer) == [hit.name for hit in expected.neighbors(item)]
+        assert made.json("env", "info", name)["identity"] == expected.identity
+    made.refused("env", "info", "nope", says=("nope", "pantry, made, second"))
 
 
-@pytest.mark.parametrize("command", ASKING)
-def test_without_any_environment_it_says_how_to_get_one(env: Command, command: str) -> None:
-    env.refused("env", command, *ASKING[command], says="fb env import")
+@pytest.mark.parametrize("stored", [0, 1, 2])
+def test_the_pantry_is_asked_by_default(env: Command, stored: int) -> None:
+    """However many are stored."""
+    server = write_server(BUNDLE, env.folder / "server")
+    for number in range(stored):
+        assert env("env", "import", server, "--name", f"own-{number}").code == 0
+    for command, arguments in ASKING_PANTRY.items():
+        answer = env.json("env", command, *arguments)
+        assert answer[0]["item"] == "garlic"
+        assert answer == env.json("env", command, *arguments, "--env", "pantry")
+        assert "Open Pantry" in env("env", command, *arguments).out
+    told = env.json("env", "info")
+    assert told == env.json("env", "info", "pantry")
+    assert (told["name"], told["provenance"]["title"]) == ("pantry", "Open Pantry")
+    listed = env.json("env", "list")
+    assert len(listed) == 1 + stored
+    assert listed[0]["identity"] == told["identity"] != ENVIRONMENT.identity
+    assert env.json("env", "verify") == env.json("env", "verify", "pantry")
+    assert env.json("env", "verify")["passed"]
+    env.refused("env", "neighbors", "zzqx", says="zzqx")
+
+
+def test_the_pantry_needs_no_home_folder(env: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLAVOURBENCH_CACHE")
+    monkeypatch.setattr("fbcore._objects.cache_roots", list)
+    for command, arguments in ASKING_PANTRY.items():
+        assert env.json("env", command, *arguments)[0]["item"] == "garlic"
+    for command in ("info", "verify"):
+        assert env.json("env", command) == env.json("env", command, "pantry")
+    says = ("no home folder", "FLAVOURBENCH_CACHE")
+    env.refused("env", "neighbors", "garlic", "--env", "made", says=says)
+    env.refused("env", "remove", "made", "--yes", says=says)
+    env.refused("env", "remove", "pantry", "--yes", says="built in")
+    env.refused("env", "import", write_server(BUNDLE, env.folder / "server"), says=says)
+
+
+def test_nothing_else_is_the_pantry(made: Command) -> None:
+    """Neither what is stored under its name nor a folder here, which a path still means."""
+    environments = made.folder / "cache" / "environments"
+    for place in (environments / "pantry", made.folder / "pantry"):
+        shutil.copytree(environments / "made", place)
+    told = made.json("env", "info", "pantry")
+    assert told["identity"] == store.open_environment().identity != ENVIRONMENT.identity
+    assert made("env", "neighbors", "garlic", "--env", "pantry").code == 0
+    assert [entry["name"] for entry in made.json("env", "list")] == ["pantry", "made"]
+    for path in ("./pantry", made.folder / "pantry", environments / "pantry"):
+        assert made.json("env", "info", path)["identity"] == ENVIRONMENT.identity
+        assert made("env", "neighbors", ITEM, "--env", path).code == 0
+
+
+def test_a_variable_names_the_default(made: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = synthetic(seed=4, items=30, dimensions=8)
+    server = write_server(other, made.folder / "server")
+    assert made("env", "import", server, "--name", "other").code == 0
+    folder = made.folder / "cache" / "environments" / "other"
+    for value, bundle in {"made": BUNDLE, "other": other, str(folder): other}.items():
+        monkeypatch.setenv("FLAVOURBENCH_ENV", value)
+        environment = bundle.environment()
+        assert made.json("env", "info")["identity"] == environment.identity
+        assert environment.identity in str(made.json("env", "verify")["checks"])
+        (answer,) = made.json("env", "neighbors", bundle.names[0])
+        assert results(answer) == [hit.name for hit in environment.neighbors(bundle.names[0])]
+    monkeypatch.setenv("FLAVOURBENCH_ENV", "made")
+    for command, arguments in ASKING.items():
+        answer = made.json("env", command, *arguments)
+        assert answer == made.json("env", command, *arguments, "--env", "made")
+    for value in ("pantry", ""):
+        monkeypatch.setenv("FLAVOURBENCH_ENV", value)
+        assert made.json("env", "info")["name"] == "pantry"
+
+
+@pytest.mark.parametrize("value", ["nope", "./nope", "../made", " ", "\x1b[31m"])
+def test_an_unknown_name_in_the_variable_is_refused(
+    made: Command, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    """And not passed over for the pantry; what is typed goes first."""
+    monkeypatch.setenv("FLAVOURBENCH_ENV", value)
+    says = ("no environment '", "pantry, made", "fb env import")
+    for command, arguments in ASKING_PANTRY.items():
+        made.refused("env", command, *arguments, says=says)
+        assert made("env", command, *arguments, "--env", "pantry").code == 0
+        assert made("env", command, *ASKING[command], "--env", "made").code == 0
+    for command in ("info", "verify"):
+        made.refused("env", command, says=says)
+        assert made("env", command, "pantry").code == 0
+    assert len(made.json("env", "list")) == 2
+
+
+def test_help_tells_the_default_and_its_variable(made: Command) -> None:
+    for command in (*ASKING, "info", "verify"):
+        told = " ".join(made("env", command, "--help").out.split())
+        assert "FLAVOURBENCH_ENV" in told
+        assert "built-in pantry" in told
 
 
 def test_what_is_no_environment_is_told_from_what_is_not_there(made: Command) -> None:
@@ -376,8 +524,9 @@ def test_a_store_that_is_no_folder_is_refused(
     (env.folder / "cache").mkdir()
     (env.folder / "cache" / "environments").write_text("")
     monkeypatch.setenv("FLAVOURBENCH_CACHE", str(env.folder / place))
-    for command in (["list"], ["neighbors", ITEM]):
+    for command in (["list"], ["neighbors", ITEM, "--env", "made"], ["info", "./made"]):
         env.refused("env", *command, says=("no folder", "FLAVOURBENCH_CACHE"))
+    assert env.json("env", "neighbors", "garlic")[0]["item"] == "garlic"
 
 
 def test_a_damaged_environment_says_what_to_do(made: Command) -> None:
@@ -386,9 +535,51 @@ def test_a_damaged_environment_says_what_to_do(made: Command) -> None:
         made.refused("env", command, *arguments, says=("items.parquet", "--force"), code=1)
 
 
-def test_an_empty_store_is_listed_as_such(env: Command) -> None:
-    assert env.json("env", "list") == []
-    assert "fb env import" in env("env", "list").out
+@pytest.mark.parametrize("file", ["items.parquet", "manifest.json", "ENVIRONMENT.sha256"])
+@pytest.mark.parametrize("how", ["altered", "missing"])
+def test_a_damaged_pantry_says_what_to_do(env: Command, damaged: Path, file: str, how: str) -> None:
+    """The package is to be installed again: no import would help."""
+    if how == "missing":
+        (damaged / file).unlink()
+    else:
+        (damaged / file).write_bytes(b"{" + (damaged / file).read_bytes())
+    for command, arguments in ASKING_PANTRY.items():
+        for name in ((), ("--env", "pantry")):
+            line = env.refused(
+                "env", command, *arguments, *name, says="reinstall flavourbench", code=1
+            )
+            assert "--force" not in line
+    env.refused("env", "info", says="reinstall flavourbench", code=1)
+    run = env("env", "verify", "--json")
+    assert (run.code, run.json["passed"]) == (1, False)
+    (entry,) = env.json("env", "list")
+    assert (entry["name"], entry["built_in"]) == ("pantry", True)
+    assert entry["problem"]
+    assert env("env", "list").code == 0
+
+
+def test_a_damaged_pantry_does_not_hide_the_others(made: Command, damaged: Path) -> None:
+    (damaged / "items.parquet").write_bytes(b"")
+    assert made("env", "neighbors", ITEM).code == 0
+    first, second = made.json("env", "list")
+    assert "problem" in first
+    assert (second["name"], second["identity"]) == ("made", ENVIRONMENT.identity)
+
+
+def test_an_empty_store_lists_the_pantry(env: Command) -> None:
+    (entry,) = env.json("env", "list")
+    pantry = store.open_environment()
+    assert {key: entry[key] for key in ("name", "built_in", "identity", "items", "dimensions")} == {
+        "name": "pantry",
+        "built_in": True,
+        "identity": pantry.identity,
+        "items": len(pantry),
+        "dimensions": pantry.dimensions,
+    }
+    shown = env("env", "list").out
+    assert "pantry (built in)" in shown
+    assert str(env.folder / "cache" / "environments") in shown
+    assert tree(env.folder) == {}
 
 
 # --- asking ----------------------------------------------------------------------------------
@@ -456,6 +647,12 @@ def test_flags_are_never_shown_without_saying_what_they_are(made: Command, comma
         assert "not dietary or allergen advice" in shown
     told = " ".join(made("env", command, "--help").out.split())
     assert "not dietary or allergen advice" in told
+    note = store.open_environment().note
+    asked = ("env", command, *ASKING_PANTRY[command], "--env", "pantry")
+    assert made.json(*asked)[0]["note"] == made.json("env", "info", "pantry")["note"] == note
+    for arguments in (asked, ("env", "info", "pantry")):
+        assert note in " ".join(made(*arguments).out.split())
+    assert "not dietary or allergen advice" in note
 
 
 def test_pairings_of_several_items_together(made: Command) -> None:
@@ -618,7 +815,8 @@ def test_the_published_neighbours_of_chicken(
     fb: Command, published: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FLAVOURBENCH_CACHE", str(published))
-    (answer,) = fb.json("env", "neighbors", "Chicken", "-k", "5")
+    named = ("--env", "epicure-cooc")
+    (answer,) = fb.json("env", "neighbors", "Chicken", "-k", "5", *named)
     found = [(hit["name"], round(hit["similarity"], 2)) for hit in answer["results"]]
     assert found == [
         ("garlic", 0.39),
@@ -627,8 +825,8 @@ def test_the_published_neighbours_of_chicken(
         ("turkey", 0.35),
         ("carrot", 0.34),
     ]
-    fb.refused("env", "neighbors", "cheddar", says="cheddar_cheese")
-    (info,) = [fb.json("env", "info")]
+    fb.refused("env", "neighbors", "cheddar", *named, says="cheddar_cheese")
+    info = fb.json("env", "info", "epicure-cooc")
     assert (info["items"], info["dimensions"]) == (1790, 300)
 
 

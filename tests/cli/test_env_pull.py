@@ -531,3 +531,22 @@ def test_a_name_that_is_taken_is_refused_before_the_download(
     assert "--force" in run.err[0]
     assert server.requests == []
     assert pull(*arguments, "--force").code == 0
+
+
+@pytest.mark.parametrize("arguments", [(FREE, "--name", "pantry"), ("Owner/Pantry",)])
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["new", "force"])
+def test_what_is_built_in_is_not_replaced(
+    pull: Callable[..., Run],
+    server: HubServer,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    force: tuple[str, ...],
+) -> None:
+    """Refused before the download, be it named or called so on the hub."""
+    server.repositories["Owner/Pantry"] = server.repositories[FREE]
+    run = pull(*arguments, "--revision", COMMIT, *force)
+    assert (run.code, run.out, len(run.err)) == (2, "", 1), run
+    assert "pantry is the environment that is built in" in run.err[0]
+    assert "--name" in run.err[0]
+    assert server.requests == []
+    assert not (tmp_path / "cache" / "environments").exists()

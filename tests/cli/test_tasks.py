@@ -58,7 +58,7 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FLAVOURBENCH_CACHE", str(folder))
         given = ["--design", str(folder / "design.toml"), "--out", str(folder / "panels")]
-        assert main(["compile", *given]) == 0
+        assert main(["compile", *given, "--env", "larder"]) == 0
     return folder
 
 
@@ -717,7 +717,7 @@ def test_files_that_are_none_are_refused(tasks: Command) -> None:
     tasks.refused("tasks", "import", "folder", "--out", "panel", says="folder: is a directory")
     tasks.refused("tasks", "import", "empty.jsonl", "--out", "panel", says="no lines")
     tasks.refused("tasks", "stats", "/dev/null", says="neither a folder nor a plain file")
-    tasks.refused("tasks", "list", says=("panels", "no such file"))
+    tasks.refused("tasks", "list", "panels", says=("panels", "no such file"))
 
 
 def test_a_task_in_two_files_is_refused_with_both(tasks: Command) -> None:

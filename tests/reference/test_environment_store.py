@@ -427,6 +427,20 @@ def test_names_that_are_refused(name: str, force: bool, cache: Path) -> None:
     assert not cache.exists()
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_the_name_of_what_is_built_in_is_refused(force: bool, cache: Path) -> None:
+    """Even where a folder is stored under it."""
+    says = r"^pantry is the environment that is built in: choose another --name$"
+    with pytest.raises(InputError, match=says):
+        store.check_free("pantry", force=force)
+    assert not cache.exists()
+    write_environment(TRUTH.environment(), cache / "pantry")
+    before = tree(cache)
+    with pytest.raises(InputError, match=says):
+        store.check_free("pantry", force=force)
+    assert tree(cache) == before
+
+
 @pytest.mark.parametrize("name", ["a", "7", "epicure-cooc", "a.b", "a_b-c.1", "a" * 64])
 def test_names_that_are_not(name: str, cache: Path) -> None:
     assert store.check_free(name) == cache / name
@@ -545,9 +559,8 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_none_stored(cache: Path) -> None:
     assert store.stored() == []
-    with pytest.raises(InputError, match="no environment is stored"):
-        store.find(None)
-    with pytest.raises(InputError, match=r"'made'.*none is stored"):
+    assert store.find(None) == store.BUILT_IN_FOLDER
+    with pytest.raises(InputError, match=r"'made'.*there are pantry \(see `fb env import`\)"):
         store.find("made")
     cache.mkdir(parents=True)
     assert store.stored() == []
@@ -556,9 +569,10 @@ def test_none_stored(cache: Path) -> None:
 def test_one_stored(cache: Path) -> None:
     write_environment(TRUTH.environment(), cache / "made")
     assert store.stored() == [cache / "made"]
-    assert store.find(None) == store.find("made") == cache / "made"
-    assert open_environment().identity == open_environment("made").identity
-    with pytest.raises(InputError, match=r"'mad'.*stored are made"):
+    assert store.find("made") == cache / "made"
+    assert store.find(None) == store.BUILT_IN_FOLDER
+    assert open_environment("made").identity == TRUTH.environment().identity
+    with pytest.raises(InputError, match=r"'mad'.*there are pantry, made \(see"):
         store.find("mad")
 
 
@@ -566,9 +580,81 @@ def test_several_stored(cache: Path) -> None:
     for at, name in enumerate(("b", "a", "c")):
         write_environment(synthetic(at, 20, 4).environment(), cache / name)
     assert [path.name for path in store.stored()] == ["a", "b", "c"]
-    with pytest.raises(InputError, match=r"several.*--env.*a, b, c"):
-        store.find(None)
+    assert store.find(None) == store.BUILT_IN_FOLDER
+    with pytest.raises(InputError, match=r"'d'.*there are pantry, a, b, c \(see"):
+        store.find("d")
     assert open_environment("c").identity == synthetic(2, 20, 4).environment().identity
+
+
+def test_the_pantry_is_one_like_others(cache: Path) -> None:
+    pantry = open_environment()
+    assert pantry.name == "pantry"
+    assert failed(store.BUILT_IN_FOLDER) == set()
+    assert pantry.identity == open_environment("pantry").identity
+    (entry,) = store.summaries()
+    assert (entry["name"], entry["built_in"], entry["items"]) == ("pantry", True, len(pantry))
+    assert not cache.exists()
+
+
+def test_the_pantry_is_found_before_all_else(folder: Path, cache: Path) -> None:
+    """Its name means no stored folder and none here; a path may."""
+    folder.rename("pantry")
+    write_environment(synthetic(9, 20, 4).environment(), cache / "pantry")
+    assert store.find("pantry") == store.find(None) == store.BUILT_IN_FOLDER
+    assert store.find("./pantry") == Path("pantry")
+    assert open_environment("./pantry").identity == TRUTH.environment().identity
+    assert store.find(str(cache / "pantry")) == cache / "pantry"
+    assert store.stored() == []
+    assert [entry["name"] for entry in store.summaries()] == ["pantry"]
+
+
+def test_the_pantry_needs_no_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fbcore._objects.cache_roots", list)
+    assert store.find(None) == store.find("pantry") == store.BUILT_IN_FOLDER
+    assert open_environment().name == "pantry"
+    with pytest.raises(InputError, match=r"no home folder.*FLAVOURBENCH_CACHE"):
+        store.find("made")
+
+
+def test_the_pantry_stays(cache: Path) -> None:
+    """And what is stored under its name is not taken for it."""
+    write_environment(TRUTH.environment(), cache / "pantry")
+    before = tree(cache), tree(store.BUILT_IN_FOLDER)
+    for take in (store.stored_path, store.remove_environment):
+        with pytest.raises(InputError, match=r"^pantry is built in, .*: it stays$"):
+            take("pantry")
+    assert (tree(cache), tree(store.BUILT_IN_FOLDER)) == before
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("how", ["altered", "emptied", "missing"])
+def test_a_damaged_pantry_is_to_be_reinstalled(
+    file: str, how: str, folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BUILT_IN_FOLDER", folder)
+    data = (folder / file).read_bytes()
+    (folder / file).unlink()
+    if how != "missing":
+        (folder / file).write_bytes(data[:-1] + bytes([data[-1] ^ 1]) if how == "altered" else b"")
+    for name in (None, "pantry", str(folder)):
+        with pytest.raises(CheckError, match=r": reinstall flavourbench$"):
+            open_environment(name)
+    write_environment(TRUTH.environment(), cache / "made")
+    first, second = store.summaries()
+    assert (first["name"], first["built_in"], "problem" in first) == ("pantry", True, True)
+    assert (second["name"], second["built_in"], "problem" in second) == ("made", False, False)
+
+
+def test_an_environment_is_named_by_its_identity(cache: Path) -> None:
+    """The one that is built in too, be others stored or not."""
+    pantry, own = open_environment(), TRUTH.environment()
+    assert store.named_by(pantry.identity) == "pantry"
+    assert store.named_by(own.identity) is None
+    write_environment(own, cache / "made")
+    assert store.named_by(pantry.identity) == "pantry"
+    assert store.named_by(own.identity) == "made"
+    for nothing in ("", "0" * 64, pantry.identity[:16]):
+        assert store.named_by(nothing) is None
 
 
 def test_what_else_lies_there_is_not_stored(cache: Path) -> None:
@@ -578,8 +664,9 @@ def test_what_else_lies_there_is_not_stored(cache: Path) -> None:
     write_environment(TRUTH.environment(), cache / "Upper")
     (cache / "file").touch()
     (cache / "folder").mkdir()
+    write_environment(TRUTH.environment(), cache / "pantry")
     assert store.stored() == [cache / "made"]
-    assert store.find(None) == cache / "made"
+    assert [entry["name"] for entry in store.summaries()] == ["pantry", "made"]
 
 
 def test_a_damaged_one_is_stored_still(cache: Path) -> None:
@@ -588,7 +675,7 @@ def test_a_damaged_one_is_stored_still(cache: Path) -> None:
         write_environment(TRUTH.environment(), cache / name)
     (cache / "a" / SEAL).unlink()
     assert [path.name for path in store.stored()] == ["a", "b"]
-    with pytest.raises(CheckError, match=SEAL):
+    with pytest.raises(CheckError, match=rf"{SEAL}.*import it again"):
         open_environment("a")
 
 
@@ -598,7 +685,9 @@ def test_a_summary_says_what_is_wrong(keys: str, cache: Path) -> None:
         write_environment(TRUTH.environment(), cache / name)
     (cache / "a" / ITEMS).write_bytes(b"damaged")
     seal(cache / "b", lambda m: m.pop(keys))
-    first, second, third = store.summaries()
+    built_in, first, second, third = store.summaries()
+    assert [built_in["built_in"], first["built_in"], third["built_in"]] == [True, False, False]
+    assert built_in["identity"] == open_environment().identity
     assert ITEMS in first["problem"]
     assert "problem" in second
     assert third["identity"] == TRUTH.environment().identity

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flavourbench.cli.common import command_group
 from flavourbench.cli.env import (
+    build,
+    evaluate,
     feasible,
     importing,
     info,
@@ -12,6 +14,7 @@ from flavourbench.cli.env import (
     neighbors,
     pairings,
     pull,
+    recipes,
     region,
     remove,
     resolve,
@@ -20,7 +23,7 @@ from flavourbench.cli.env import (
 )
 
 app = command_group(
-    "Import environments and ask them: neighbours, substitutes, pairings, regions.",
+    "Ask environments for neighbours, substitutes, pairings; import, build, measure them.",
     {
         "list": listing,
         "info": info,
@@ -33,6 +36,9 @@ app = command_group(
         "resolve": resolve,
         "import": importing,
         "pull": pull,
+        "build": build,
+        "evaluate": evaluate,
+        "recipes": recipes,
         "verify": verify,
         "remove": remove,
     },

@@ -31,4 +31,4 @@ def command(
         return
     from flavourbench.report.environment import print_verdicts
 
-    print_verdicts(found, environment.name)
+    print_verdicts(found, environment.described)

@@ -1,4 +1,4 @@
-"""``fb env list``: the stored environments."""
+"""``fb env list``: the environments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Examples:
 
 
 def command(json_output: Json = False) -> None:
-    """List the stored environments and where they are."""
+    """List the built-in and the stored environments, and where these are."""
     from flavourbench.environment.store import store_folder, summaries
 
     found = summaries()

@@ -27,7 +27,7 @@ def command(items: Items, env: Env = None, json_output: Json = False) -> None:
     else:
         from flavourbench.report.environment import print_verdicts
 
-        print_verdicts(found, environment.name)
+        print_verdicts(found, environment.described)
     missed = [answer["query"] for answer in found if answer["item"] is None]
     if missed:
         what = f"{len(missed)} of {len(items)} names stand for no item"

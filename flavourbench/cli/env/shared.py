@@ -21,19 +21,23 @@ Items = Annotated[
         " are understood.",
     ),
 ]
+#: Names the environment of commands that are not told one.
+VARIABLE = "FLAVOURBENCH_ENV"
 Env = Annotated[
     str | None,
     typer.Option(
         "--env",
         metavar="NAME",
-        help="Stored environment, or an environment folder. Without it: the only one stored.",
+        envvar=VARIABLE,
+        help="Stored environment, or an environment folder.  [default: the built-in pantry]",
     ),
 ]
 EnvArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="NAME",
-        help="Stored environment, or an environment folder. Without it: the only one stored.",
+        envvar=VARIABLE,
+        help="Stored environment, or an environment folder.  [default: the built-in pantry]",
     ),
 ]
 TagsFile = Annotated[
@@ -42,6 +46,13 @@ TagsFile = Annotated[
         "--tags",
         metavar="FILE",
         help="Tags of a snapshot (CSV).  [default: ingredient_tags.csv in the folder]",
+    ),
+]
+Tables = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="TABLES",
+        help="Folder with ingredients.csv, dishes.csv and recipes.csv.  [default: the package's]",
     ),
 ]
 Name = Annotated[
@@ -84,14 +95,14 @@ def print_or_echo(answers: Sequence[dict[str, Any]], environment: Environment, j
         return
     from flavourbench.report.environment import print_answers
 
-    print_answers(answers, environment.name)
+    print_answers(answers, environment.described)
 
 
-def store(environment: Environment, force: bool, json: bool) -> None:
-    """Store an environment under its name, and say so."""
+def store(environment: Environment, force: bool, json: bool, out: Path | None = None) -> None:
+    """Store an environment under its name, or write it to the folder ``out``, and say so."""
     from flavourbench.environment.store import store_folder, write_environment
 
-    path = store_folder() / environment.name
+    path = store_folder() / environment.name if out is None else out
     write_environment(environment, path, force=force)
     stored = {
         "name": environment.name,

@@ -7,7 +7,7 @@ from flavourbench.cli.tasks.shared import Force, OutFile, Panel, write_or_print
 
 EXAMPLES = """\b
 Examples:
-  fb tasks export panels/test-1 tasks.jsonl
+  fb tasks export test-1 tasks.jsonl
   fb tasks export panels/test-1 | head -1"""
 
 

@@ -8,30 +8,27 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
+from flavourbench.cli.tasks.shared import PLACE_HELP
 from flavourbench.errors import InputError
 
 EXAMPLES = """\b
 Examples:
-  fb tasks list                                       the panels in ./panels
+  fb tasks list                                       the panels in ./panels, or bundled
   fb tasks list panels/test-1 --family constraint     tasks of one panel
   fb tasks list train_tasks.jsonl --json"""
 
 
 def command(
-    place: Annotated[
-        Path,
-        typer.Argument(
-            metavar="PLACE", help="Folder of panels, panel folder or published task file."
-        ),
-    ] = Path("panels"),
+    place: Annotated[Path | None, typer.Argument(metavar="PLACE", help=PLACE_HELP)] = None,
     family: Annotated[str | None, typer.Option(help="Only tasks of this family.")] = None,
     json_output: Json = False,
 ) -> None:
     """List the panels of a folder, or the tasks of one panel."""
     load_arrow()
     from flavourbench.tasks.answers import task_rows
-    from flavourbench.tasks.files import read_tasks, summaries
+    from flavourbench.tasks.files import default_place, located, read_tasks, summaries
 
+    place = default_place() if place is None else located(place)
     panels = summaries(place)
     if panels is not None:
         if family is not None:

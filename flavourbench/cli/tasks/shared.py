@@ -12,9 +12,26 @@ if TYPE_CHECKING:
     from flavourbench.environment import Environment
     from flavourbench.tasks.taskset import TaskSet
 
+
+def located(path: Path) -> Path:
+    """The panel that a typed path means: its place, or a bundled one of that name."""
+    from flavourbench.tasks.files import located
+
+    return located(path)
+
+
 Panel = Annotated[
-    Path, typer.Argument(metavar="PANEL", help="Panel folder or published task file (JSONL).")
+    Path,
+    typer.Argument(
+        metavar="PANEL",
+        help="Panel folder, published task file (JSONL), or a bundled panel by name (test-1).",
+        callback=located,
+    ),
 ]
+PLACE_HELP = (
+    "Folder of panels, panel folder, published task file or bundled panel.  [default: ./panels,"
+    " else the bundled ones]"
+)
 Scorer = Annotated[
     str | None,
     typer.Option(

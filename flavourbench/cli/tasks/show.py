@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
-from flavourbench.cli.tasks.shared import Scorer, scoring_environment
+from flavourbench.cli.tasks.shared import PLACE_HELP, Scorer, scoring_environment
 from flavourbench.errors import InputError, listed
 
 EXAMPLES = """\b
@@ -19,12 +19,7 @@ Examples:
 
 def command(
     task_id: Annotated[str, typer.Argument(metavar="TASK_ID", help="Id of the task.")],
-    tasks: Annotated[
-        Path,
-        typer.Option(
-            metavar="PLACE", help="Folder of panels, panel folder or published task file."
-        ),
-    ] = Path("panels"),
+    tasks: Annotated[Path | None, typer.Option(metavar="PLACE", help=PLACE_HELP)] = None,
     mark: Annotated[
         str | None, typer.Option(metavar="LABELS", help="Portfolio to mark, as ACF.")
     ] = None,
@@ -34,11 +29,12 @@ def command(
     """Show prompt, candidates with their tags, and the ladder of all 56 portfolios."""
     load_arrow()
     from flavourbench.tasks.answers import portfolio, task_object
-    from flavourbench.tasks.files import find_task
+    from flavourbench.tasks.files import default_place, find_task, located
     from flavourbench.tasks.verify import unknown_items
 
     marked = None if mark is None else portfolio(mark)
-    found, task = find_task(tasks, task_id)
+    place = default_place() if tasks is None else located(tasks)
+    found, task = find_task(place, task_id)
     environment = scoring_environment(found, env)
     unknown = [] if environment is None else unknown_items([task], environment)
     if environment is not None and unknown:

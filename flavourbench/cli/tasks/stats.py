@@ -7,7 +7,7 @@ from flavourbench.cli.tasks.shared import Panel
 
 EXAMPLES = """\b
 Examples:
-  fb tasks stats panels/test-1
+  fb tasks stats test-1                        a bundled panel
   fb tasks stats train_tasks.jsonl --json"""
 
 

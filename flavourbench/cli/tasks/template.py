@@ -7,7 +7,7 @@ from flavourbench.cli.tasks.shared import Force, OutFile, Panel, write_or_print
 
 EXAMPLES = """\b
 Examples:
-  fb tasks template panels/test-1 answers.jsonl
+  fb tasks template test-1 answers.jsonl
   fb tasks template panels/test-1 | my-model > answers.jsonl"""
 
 

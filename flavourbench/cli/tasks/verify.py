@@ -7,7 +7,7 @@ from flavourbench.cli.tasks.shared import Panel, Scorer, scoring_environment
 
 EXAMPLES = """\b
 Examples:
-  fb tasks verify panels/test-1
+  fb tasks verify test-1
   fb tasks verify panels/test-1 --env epicure-cooc --json
   fb tasks verify train_tasks.jsonl --env epicure-cooc"""
 

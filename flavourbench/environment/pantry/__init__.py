@@ -1,0 +1,1 @@
+"""The open pantry: tables anyone may read and change, and the environment built from them."""

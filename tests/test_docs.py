@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,17 @@ from references import reference
 
 from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.scoring import score_model, score_object
-from flavourbench.environment import answers, read_bundle
+from flavourbench.environment import answers, open_environment
+from flavourbench.environment.pantry.build import METHOD, METHODS
+from flavourbench.environment.pantry.evaluate import completion
+from flavourbench.environment.pantry.tables import COLUMNS, read_tables
+from flavourbench.environment.tagfile import read_tags
 from flavourbench.environment.taxonomy import COMPLEMENTS
-from flavourbench.tasks import compile_panels, grades, read_design, read_tasks
+from flavourbench.tasks import grades, read_design, read_tasks
+from flavourbench.tasks.agreement import agreement, with_flags
 from flavourbench.tasks.design import Family
+from flavourbench.tasks.diagnostics import statistics
+from flavourbench.tasks.files import BUNDLED, read_all
 
 DOCS = Path(__file__).parent.parent / "docs"
 PANEL = Path(__file__).parent / "golden" / "panel-1"
@@ -89,14 +97,83 @@ def test_every_key_of_a_score_is_documented() -> None:
     assert set(found["per_task"][0]) == stated["per_task"] - {"missing"}
 
 
-def test_task_ids_are_those_of_the_published_snapshot() -> None:
-    tags = reference("epicure-mcp/ingredient_tags.csv")
-    environment = read_bundle(reference("epicure-cooc"), tags)
-    panels = compile_panels(environment, read_design(), "Epicure")
-    known = {task.id for panel in panels for task in panel.tasks}
+def test_task_ids_are_those_of_the_bundled_panels() -> None:
+    panels = {name: read_tasks(BUNDLED / name) for name in ("test-1", "test-2", "development")}
+    known = {task.id for tasks in panels.values() for task in tasks.tasks}
     for path in (DOCS / "tasks.md", DOCS.parent / "README.md"):
         stated = set(re.findall(r"fb-[0-9a-f]{8}-[a-z0-9-]+", path.read_text("utf-8")))
         assert stated
         assert stated <= known
-    sizes = [len(panel) for panel in panels[:2]]
-    assert f"({sizes[0]} and {sizes[1]} tasks)" in (DOCS.parent / "README.md").read_text("utf-8")
+    sizes = [str(len(tasks)) for tasks in panels.values()]
+    text = " ".join((DOCS / "tasks.md").read_text("utf-8").split())
+    assert f"{sizes[0]}, {sizes[1]} and {sizes[2]} tasks" in text
+    families = statistics(panels["test-1"])["families"][:3]
+    chance = [f"{family['chance']:.2g}" for family in families]
+    assert f"chance {chance[0]}, {chance[1]} and {chance[2]}" in text
+
+
+# --- the pantry --------------------------------------------------------------------------------
+
+PANTRY_PAGE = (DOCS / "pantry.md").read_text("utf-8")
+
+
+def test_sizes_of_the_tables() -> None:
+    tables = read_tables()
+    stated = {row[0].strip("`"): row for row in rows(PANTRY_PAGE, "| table | rows | columns |")}
+    for name, found in zip(
+        COLUMNS, (tables.ingredients, tables.dishes, tables.recipes), strict=True
+    ):
+        assert stated[name][1] == f"{len(found):,}"
+        assert all(f"`{column}`" in stated[name][2] for column in COLUMNS[name])
+    regions = sorted((n, region) for region, n in Counter(d.region for d in tables.dishes).items())
+    least, most = regions[0], regions[-1]
+    told = f"{least[0]} ({least[1]}) to {most[0]:,} ({most[1]}) a region"
+    assert told in stated["dishes.csv"][2]
+    counts = Counter(name for recipe in tables.recipes for name in recipe.ingredients)
+    several = sum(count >= 5 for count in counts.values())
+    assert f"{len(counts)} different ingredients, {several} of them" in stated["recipes.csv"][2]
+
+
+def test_what_is_said_of_the_pantry_itself() -> None:
+    pantry = open_environment()
+    for text in (PANTRY_PAGE, (DOCS.parent / "README.md").read_text("utf-8")):
+        assert f"{len(pantry):,} ingredients" in text
+    assert f"\n`{pantry.identity}`\n" in PANTRY_PAGE
+    assert [row[0].strip("*") for row in rows(PANTRY_PAGE, "| method | what |")] == [*METHODS]
+    near = pantry.neighbors("basil", 2)
+    told = ", ".join(f"{hit.name} {hit.similarity:.3f}".replace("0.", ".") for hit in near)
+    assert f"# {told}" in (DOCS.parent / "README.md").read_text("utf-8")
+
+
+def test_agreement_as_stated() -> None:
+    folder = reference("flavourbench-lab")
+    tasks = read_all([folder / "train_tasks.jsonl", folder / "validation_tasks.jsonl"])
+    flags = read_tags(reference("epicure-mcp/ingredient_tags.csv")).tags
+    pantry = open_environment()
+    own, theirs = agreement(tasks, pantry), agreement(tasks, with_flags(pantry, flags))
+    found = []
+    for name, f in own["families"].items():
+        numbers = (f["chance"], f["score"], theirs["families"][name]["score"])
+        chance, score, other = (f"{number:.1f}" for number in numbers)
+        found.append([name, str(f["tasks"]), chance, score, f"{f['spearman']:.2f}", other])
+    mean = f"**{own['mean']:.1f}**"
+    found.append(["all", "426", f"{own['chance']:.1f}", mean, "", f"{theirs['mean']:.1f}"])
+    assert rows(PANTRY_PAGE, "| family | tasks | chance |") == found
+
+
+@pytest.mark.slow
+def test_completion_as_stated() -> None:
+    found = completion(read_tables(), [METHOD])
+    assert f"{found['recipes']:,} recipes with four or more" in PANTRY_PAGE
+    assert f"{found['hidden']:,}" in PANTRY_PAGE
+    named = {f"{METHOD} + popularity": "**pantry + popularity**", METHOD: "pantry"}
+    named["co-occurrence"] = "co-occurrence, recipes and dishes"
+    stated = {row[0]: row[1:] for row in rows(PANTRY_PAGE, "| method | MRR | recall@10 |")}
+    assert len(stated) == len(found["methods"])
+    for name, figures in found["methods"].items():
+        behind = figures["behind"]
+        told = [figures["mrr"], figures["recall"], *([behind["mrr"]] if behind else [])]
+        shown = ["{value:.3f} ({low:.3f}–{high:.3f})".format(**figure) for figure in told]
+        assert [cell for cell in stated[named.get(name, name)] if cell] == shown, name
+        if behind and name != METHOD:  # better than every baseline, beyond chance
+            assert min(behind["mrr"]["low"], behind["recall"]["low"]) > 0

@@ -2,7 +2,7 @@
 
 from flavourbench.tasks.compiler import compile_panels
 from flavourbench.tasks.design import read_design
-from flavourbench.tasks.files import read_tasks
+from flavourbench.tasks.files import located, read_tasks
 from flavourbench.tasks.parsing import Parsed, parse
 from flavourbench.tasks.reward import Grade, grades, reward, rewards
 from flavourbench.tasks.taskset import Task, TaskSet
@@ -14,6 +14,7 @@ __all__ = [
     "TaskSet",
     "compile_panels",
     "grades",
+    "located",
     "parse",
     "read_design",
     "read_tasks",

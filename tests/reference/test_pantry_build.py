@@ -164,6 +164,21 @@ def test_the_frozen_rows_follow_from_the_tables(rebuilt: Environment) -> None:
     assert rebuilt.provenance == FROZEN.provenance
 
 
+def test_rounding_elsewhere_would_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another machine's rounding, exaggerated: all that is factorised is off by 1e-9."""
+    source = np.random.default_rng(2)
+    eigh = np.linalg.eigh
+
+    def noisy(kernel: np.ndarray) -> object:
+        noise = source.normal(size=kernel.shape)
+        return eigh(kernel * (1 + 1e-9 * (noise + noise.T)))
+
+    monkeypatch.setattr(np.linalg, "eigh", noisy)
+    again = build_environment(TABLES, BUILT_IN)
+    assert again.identity != FROZEN.identity
+    assert np.abs(again.similarity - FROZEN.similarity).max() < 1e-6
+
+
 def test_building_twice_gives_the_same_bits(rebuilt: Environment) -> None:
     assert build_environment(read_tables(), BUILT_IN).identity == rebuilt.identity
 

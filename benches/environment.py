@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benches.report import say, timed
-from flavourbench.environment import Environment, batch, read_environment, write_environment
+from flavourbench.environment import (
+    Environment,
+    batch,
+    open_environment,
+    read_environment,
+    write_environment,
+)
+from flavourbench.environment.pantry.build import build_environment
+from flavourbench.environment.pantry.tables import read_tables
 from flavourbench.environment.space import Tags, unit_rows
 from flavourbench.environment.taxonomy import COMPLEMENTS, REGIONS, UNIVERSAL
 
@@ -123,3 +131,15 @@ def bench_environment(rounds: int) -> None:
         wall, loaded = timed(lambda: read_environment(path), 3 * rounds)
         assert loaded.identity == environment.identity
     say("loading a stored environment", f"{1000 * wall:.0f} ms", "< 50 ms", wall < 0.05)
+    _bench_pantry(rounds)
+
+
+def _bench_pantry(rounds: int) -> None:
+    """The environment that ships with the package: loaded, and built from its tables."""
+    pantry: Any
+    wall, pantry = timed(open_environment, 3 * rounds)
+    say("loading the pantry", f"{1000 * wall:.0f} ms", "< 50 ms", wall < 0.05)
+    built: Any
+    wall, built = timed(lambda: build_environment(read_tables()), 1)
+    assert np.abs(built.similarity - pantry.similarity).max() < 1e-3
+    say("the pantry built from its tables", f"{wall:.1f} s", "< 10 s", wall < 10)

@@ -110,7 +110,7 @@ def test_completion_of_recipes(env: Command, tables: Path) -> None:
     assert found["hidden"] >= 4 * found["recipes"] > 400
     names = [*found["methods"]]
     assert names[:2] == [f"{METHOD} + popularity", METHOD]
-    assert {"popularity", "co-occurrence", "attributes", "word vectors"} <= {*names}
+    assert {"popularity", "co-occurrence", "attributes alone", "word vectors"} <= {*names}
     for name, figures in found["methods"].items():
         for measure in ("mrr", "recall"):
             figure = figures[measure]
@@ -118,7 +118,7 @@ def test_completion_of_recipes(env: Command, tables: Path) -> None:
         assert (figures["behind"] is None) == (name == names[0])
     # Common ingredients are hidden most often: a prior must help what knows none.
     mrr = {name: figures["mrr"]["value"] for name, figures in found["methods"].items()}
-    assert mrr["attributes + popularity"] > mrr["attributes"]
+    assert mrr["attributes alone + popularity"] > mrr["attributes alone"]
     assert mrr[f"{METHOD} + popularity"] > mrr["popularity"]
 
 

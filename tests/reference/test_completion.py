@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,11 @@ def by_index(sets: list[Indices]) -> Affinity:
     return Affinity(np.zeros((ITEMS, ITEMS)), -np.arange(ITEMS, dtype=np.float64))
 
 
+def both(training: list[Indices], dishes: list[Indices]) -> Iterator[tuple[str, Affinity]]:
+    yield "counts", by_counts([*training, *dishes])
+    yield "index", by_index([*training, *dishes])
+
+
 def naive(recipes: dict[str, Indices], dishes: list[Indices], method) -> list[tuple[float, float]]:  # type: ignore[no-untyped-def]
     found = []
     for page in sorted(recipes):
@@ -72,9 +79,8 @@ def naive(recipes: dict[str, Indices], dishes: list[Indices], method) -> list[tu
 
 def test_against_the_naive_one() -> None:
     recipes, dishes = made_up()
-    methods = {"counts": by_counts, "index": by_index}
-    found = complete(recipes, dishes, methods, ITEMS)
-    for name, method in methods.items():
+    found = complete(recipes, dishes, both, ITEMS)
+    for name, method in {"counts": by_counts, "index": by_index}.items():
         mrr, recall = np.mean(naive(recipes, dishes, method), axis=0)
         assert found["methods"][name]["mrr"]["value"] == pytest.approx(mrr, abs=1e-12)
         assert found["methods"][name]["recall"]["value"] == pytest.approx(recall, abs=1e-12)
@@ -88,11 +94,12 @@ def test_a_method_never_sees_the_recipe_it_completes() -> None:
     recipes, dishes = made_up()
     seen = []
 
-    def method(sets: list[Indices]) -> Affinity:
+    def methods(training: list[Indices], others: list[Indices]) -> Iterator[tuple[str, Affinity]]:
+        sets = [*training, *others]
         seen.append({tuple(ids.tolist()) for ids in sets})
-        return by_counts(sets)
+        yield "counts", by_counts(sets)
 
-    complete(recipes, dishes, {"counts": method}, ITEMS)
+    complete(recipes, dishes, methods, ITEMS)
     assert len(seen) == FOLDS
     own = {page: tuple(ids.tolist()) for page, ids in recipes.items()}
     for fold, sets in enumerate(seen):
@@ -106,7 +113,7 @@ def test_a_method_never_sees_the_recipe_it_completes() -> None:
 
 def test_intervals_hold_means_and_leads_are_paired() -> None:
     recipes, dishes = made_up()
-    found = complete(recipes, dishes, {"counts": by_counts, "index": by_index}, ITEMS)["methods"]
+    found = complete(recipes, dishes, both, ITEMS)["methods"]
     assert found["counts"]["behind"] is None
     for measure in ("mrr", "recall"):
         lead = found["index"]["behind"][measure]

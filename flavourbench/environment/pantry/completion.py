@@ -8,7 +8,7 @@ recipes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +43,9 @@ class Affinity:
     prior: Floats
 
 
-#: Of the ingredient sets of a training part (positions of items), the affinities.
-Method = Callable[[Sequence[Indices]], Affinity]
+#: Name and affinities of each method, from the sets of a training part: its recipes and the
+#: dishes (positions of items). The same names in the same order every time.
+Methods = Callable[[Sequence[Indices], Sequence[Indices]], Iterable[tuple[str, Affinity]]]
 
 
 def fold_of(page: str, folds: int = FOLDS) -> int:
@@ -55,7 +56,7 @@ def fold_of(page: str, folds: int = FOLDS) -> int:
 def complete(
     recipes: Mapping[str, Indices],
     dishes: Sequence[Indices],
-    methods: Mapping[str, Method],
+    methods: Methods,
     items: int,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def complete(
     ----------
     recipes : page → positions of its ingredients; they are completed
     dishes : more sets to learn from in every fold
-    methods : name → method, the first is compared with the others
+    methods : called once for each fold; the first method is compared with the others
     items : number n of items
 
     Returns
@@ -77,17 +78,16 @@ def complete(
     over recipes.
     """
     pages = sorted(page for page, ids in recipes.items() if len(ids) > LEAST_VISIBLE)
-    found = np.zeros((len(methods), len(MEASURES), len(pages)))
+    found: dict[str, Floats] = {}
     for fold in range(FOLDS):
         training = [ids for page, ids in sorted(recipes.items()) if fold_of(page) != fold]
-        training += dishes
         held = [at for at, page in enumerate(pages) if fold_of(page) == fold]
-        for m, method in enumerate(methods.values()):
-            affinity = method(training)
+        for name, affinity in methods(training, dishes):
+            measured = found.setdefault(name, np.zeros((len(MEASURES), len(pages))))
             for at in held:
-                found[m, :, at] = _completed(recipes[pages[at]], affinity)
-            if progress is not None:
-                progress("completion", 1, FOLDS * len(methods))
+                measured[:, at] = _completed(recipes[pages[at]], affinity)
+        if progress is not None:
+            progress("completion", 1, FOLDS)
     return {
         "recipes": len(pages),
         "hidden": sum(len(recipes[page]) for page in pages),
@@ -95,7 +95,7 @@ def complete(
         "items": items,
         "folds": FOLDS,
         "top": TOP,
-        "methods": _figures(found, [*methods]),
+        "methods": _figures(np.array([*found.values()]), [*found]),
     }
 
 

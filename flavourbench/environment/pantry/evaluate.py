@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -14,10 +14,10 @@ from flavourbench.environment.environment import Environment
 from flavourbench.environment.pantry.build import METHODS, Rows
 from flavourbench.environment.pantry.completion import (
     Affinity,
-    Method,
     complete,
 )
 from flavourbench.environment.pantry.evidence import (
+    Evidence,
     attribute_rows,
     evidence,
     positions,
@@ -60,62 +60,43 @@ def completion(
         known = tuple(row for row in known if fixed.resolver.find(row.name).name is not None)
     index = {row.name: at for at, row in enumerate(known)}
     attributes = attribute_rows(known)
-    by_name: dict[str, Method] = {}
-    if fixed is None:
-        for name in methods:
-            by_name |= _both(name, METHODS[name], attributes)
-    else:
-        rows = fixed.rows[fixed.ids([row.name for row in known])]
-        by_name |= _both(fixed.name, lambda _: rows, attributes)
-    recipes = positions([recipe.ingredients for recipe in tables.recipes], index)
-    dishes = positions([dish.ingredients for dish in tables.dishes], index)
-    counted = _raw_counts(attributes)
-    by_name |= {
-        "popularity": _popularity(attributes),
-        "co-occurrence": counted,
-        # Dishes come last in a training part, and there are as many in each.
-        "co-occurrence, recipes alone": lambda sets: counted(sets[: len(sets) - len(dishes)]),
-    }
-    by_name |= _both("attributes", lambda _: attributes, attributes)
     vectors = word_vectors([row.name for row in known])
-    if vectors is not None:
-        by_name |= _both("word vectors", lambda _: vectors, attributes)
-    pages = [recipe.page for recipe in tables.recipes]
-    found = complete(dict(zip(pages, recipes, strict=True)), dishes, by_name, len(known), progress)
-    return found | {"cross_validated": fixed is None}
+    rows: dict[str, Rows] = {name: METHODS[name] for name in methods}
+    if fixed is not None:
+        taken = fixed.rows[fixed.ids([row.name for row in known])]
+        rows = {fixed.name: lambda _: taken}
+
+    def measured(
+        training: Sequence[Indices], dishes: Sequence[Indices]
+    ) -> Iterator[tuple[str, Affinity]]:
+        found = evidence([*training, *dishes], attributes)
+        for name, made in rows.items():
+            yield from _by_cosines(name, made(found), found)
+        yield "popularity", Affinity(np.zeros_like(found.together), found.occurrences)
+        yield "co-occurrence", _by_counts(found)
+        yield "co-occurrence, recipes alone", _by_counts(evidence(training, attributes))
+        yield from _by_cosines("attributes alone", attributes, found)
+        if vectors is not None:
+            yield from _by_cosines("word vectors", vectors, found)
+
+    sets = positions([recipe.ingredients for recipe in tables.recipes], index)
+    recipes = {recipe.page: ids for recipe, ids in zip(tables.recipes, sets, strict=True)}
+    dishes = positions([dish.ingredients for dish in tables.dishes], index)
+    completed = complete(recipes, dishes, measured, len(known), progress)
+    return completed | {"cross_validated": fixed is None}
 
 
-def _both(name: str, rows: Rows, attributes: Floats) -> dict[str, Method]:
-    """A method by cosines, alone and with popularity as a prior."""
-
-    def method(weight: float) -> Method:
-        def affinity(sets: Sequence[Indices]) -> Affinity:
-            counts = evidence(sets, attributes)
-            made = rows(counts)
-            # An ingredient that never occurred counts half.
-            return Affinity(made @ made.T, weight * np.log(counts.occurrences + 0.5))
-
-        return affinity
-
-    return {name + WITH_PRIOR: method(PRIOR), name: method(0.0)}
+def _by_cosines(name: str, rows: Floats, found: Evidence) -> Iterator[tuple[str, Affinity]]:
+    """A method by cosines of unit rows: with popularity as a prior, and alone."""
+    pairs = rows @ rows.T
+    # An ingredient that never occurred counts half.
+    yield name + WITH_PRIOR, Affinity(pairs, PRIOR * np.log(found.occurrences + 0.5))
+    yield name, Affinity(pairs, np.zeros(len(pairs)))
 
 
-def _popularity(attributes: Floats) -> Method:
-    def affinity(sets: Sequence[Indices]) -> Affinity:
-        counts = evidence(sets, attributes)
-        return Affinity(np.zeros_like(counts.together), counts.occurrences)
-
-    return affinity
-
-
-def _raw_counts(attributes: Floats) -> Method:
-    """How many training sets hold the item and each visible ingredient."""
-
-    def affinity(sets: Sequence[Indices]) -> Affinity:
-        counts = evidence(sets, attributes)
-        return Affinity(counts.together, counts.occurrences * 1e-6)  # ties by popularity
-
-    return affinity
+def _by_counts(found: Evidence) -> Affinity:
+    """How many training sets hold the item and each visible ingredient; ties by popularity."""
+    return Affinity(found.together, found.occurrences * 1e-6)
 
 
 def word_vectors(names: Sequence[str]) -> Floats | None:

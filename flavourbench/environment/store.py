@@ -242,6 +242,11 @@ def find(text: str | None) -> Path:
     raise InputError(f"{_not_stored(text, paths)}; or name an environment folder")
 
 
+def is_built_in(text: str | None) -> bool:
+    """Whether :func:`find` finds the built-in environment, by name or by path."""
+    return os.path.realpath(find(text)) == os.path.realpath(BUILT_IN_FOLDER)
+
+
 def stored_path(name: str) -> Path:
     """The folder of the stored environment of that very name.
 

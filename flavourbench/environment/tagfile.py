@@ -55,9 +55,9 @@ def read_file(path: Path) -> BundleFile:
     InputError
         It cannot be read, or is larger than ``LARGEST_FILE``.
     """
-    if path.exists() and not is_file(path):  # a pipe would wait for ever
-        raise InputError(f"{shown(path, 200)} is no file")
     try:
+        if path.exists() and not is_file(path):  # a pipe would wait for ever
+            raise InputError(f"{shown(path, 200)} is no file")
         with path.open("rb") as handle:
             data = handle.read(LARGEST_FILE + 1)
     except OSError as error:

@@ -77,12 +77,22 @@ def agreement(tasks: TaskSet, environment: Environment) -> dict[str, Any]:
 
 
 def with_flags(environment: Environment, flags: Mapping[str, Tags]) -> Environment:
-    """The environment with diet and NOVA flags of another one, where it has the item."""
-    theirs = {}
-    for name, tags in flags.items():
+    """The environment with diet and NOVA flags of another one, where it has the item.
+
+    Of two names that stand for one item, the one that is its own counts, else the first.
+
+    Raises
+    ------
+    InputError
+        No name of ``flags`` is known.
+    """
+    theirs = {name: tags for name, tags in flags.items() if name in environment.index}
+    for name in sorted(flags.keys() - theirs.keys()):
         own = environment.resolver.find(name).name
         if own is not None:
-            theirs[own] = tags
+            theirs.setdefault(own, flags[name])
+    if not theirs:
+        raise InputError(f"no name of the flags, as {listed([*flags], 3)}, is known here")
     taken = tuple(
         replace(tags, vegetarian=other.vegetarian, vegan=other.vegan, nova=other.nova)
         if (other := theirs.get(name)) is not None
@@ -104,8 +114,8 @@ def _resolved(
         if task.region is not None and task.region not in environment.regions:
             lost.append(task.region)
         items = [item for item in names if item is not None]
-        # Two candidates that are one item here leave no 56 portfolios.
-        lost += [] if lost else sorted({item for item in items[1:] if items[1:].count(item) > 1})
+        # Two names that are one item here leave no 56 portfolios, or an anchor for itself.
+        lost += [] if lost else sorted({item for item in items if items.count(item) > 1})
         if lost:
             missing[task.id] = lost
         else:
@@ -119,7 +129,7 @@ def _compared(
     """By task id, the released score of the own choice and Spearman's ρ of both maps."""
     if not tasks:
         return {}
-    rows = candidates_of(tasks, environment)
+    rows = candidates_of(family, tasks, environment)
     kept = _least_broken(environment, family, rows)
     scores = score_maps(environment, family, rows, kept).scores
     utility = np.where(kept, scores.utility, np.iinfo(np.int64).min)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from flavourbench.errors import FlavourBenchError, InputError, listed, shown
+from flavourbench.errors import CheckError, FlavourBenchError, InputError, listed, shown
 from flavourbench.folders import is_file, is_folder
 from flavourbench.tasks.answers import Answer, panel_summary
 from flavourbench.tasks.panel import PANEL, read_panel
@@ -32,7 +32,11 @@ def located(path: Path) -> Path:
 def default_place(folder: str = "panels") -> Path:
     """The folder of panels where none is named: ``panels`` if it is there, else the bundled."""
     own = Path(folder)
-    return own if os.path.lexists(own) else BUNDLED
+    if os.path.lexists(own):
+        return own
+    if not is_folder(BUNDLED):
+        raise CheckError(f"{shown(BUNDLED, 200)} is missing: reinstall flavourbench")
+    return BUNDLED
 
 
 def read_tasks(path: Path) -> TaskSet:
@@ -51,7 +55,8 @@ def read_tasks(path: Path) -> TaskSet:
         return read_published(path)
     if not is_folder(path):
         there = os.path.lexists(path)
-        names = ", ".join(folder.name for folder in panel_folders(BUNDLED))
+        bundled = panel_folders(BUNDLED) if is_folder(BUNDLED) else []
+        names = ", ".join(folder.name for folder in bundled)
         absent = f"no such file or directory (bundled panels: {names}; see `fb compile`)"
         reason = "neither a folder nor a plain file" if there else absent
         raise InputError(f"{shown(path, 200)}: {reason}")

@@ -12,6 +12,7 @@ from fbcore.portfolios import FULL, MEMBERS, PAIRS, PortfolioScores, portfolio_s
 from flavourbench.environment import Environment, batch
 from flavourbench.environment.space import Mask
 from flavourbench.environment.taxonomy import DIETS
+from flavourbench.errors import InputError, shown
 from flavourbench.tasks.design import Family, TaskDesign, read_design
 from flavourbench.tasks.pools import ONE, Candidates, exact
 from flavourbench.tasks.taskset import Task, TaskSet
@@ -65,8 +66,22 @@ def by_family(tasks: TaskSet) -> Iterator[tuple[Family, list[Task]]]:
             yield family, chosen
 
 
-def candidates_of(tasks: Sequence[Task], environment: Environment) -> Candidates:
-    """The candidates of tasks of one family; their names must be items of the environment."""
+def candidates_of(family: Family, tasks: Sequence[Task], environment: Environment) -> Candidates:
+    """The candidates of tasks of one family; their names must be items of the environment.
+
+    Raises
+    ------
+    InputError
+        A task lacks what its family demands: a diet and a NOVA cap, or a region that the
+        environment knows.
+    """
+    for task in tasks:
+        if family.feasible == "demands" and (task.diet is None or task.max_nova is None):
+            raise InputError(f"task {shown(task.id)}: no diet or no NOVA cap, which it demands")
+        if family.rule == "poles" and task.region not in environment.regions:
+            raise InputError(
+                f"task {shown(task.id)}: region {shown(task.region)} has no direction here"
+            )
     at = environment.index
     diets = {diet: place for place, diet in enumerate(DIETS)}
     regions = {region: place for place, region in enumerate(environment.regions)}

@@ -251,7 +251,7 @@ def feasible_masks(tasks: TaskSet, environment: Environment) -> dict[str, int]:
     if tasks.environment and tasks.design is None:
         return found  # compiled with a design that is not at hand
     for family, chosen in by_family(tasks):
-        rows = candidates_of(chosen, environment)
+        rows = candidates_of(family, chosen, environment)
         masks = bits_of(feasible_portfolios(environment, family, rows)).tolist()
         found |= dict(zip([task.id for task in chosen], masks, strict=True))
     return found
@@ -287,7 +287,7 @@ def _feasible(tasks: TaskSet, environment: Environment) -> Check:
 def _scores(tasks: TaskSet, environment: Environment) -> Check:
     bad = []
     for family, chosen in by_family(tasks):
-        maps = score_maps(environment, family, candidates_of(chosen, environment))
+        maps = score_maps(environment, family, candidates_of(family, chosen, environment))
         for task, scores in zip(chosen, maps.scores.bps.tolist(), strict=True):
             wrong = [p for p, score in enumerate(scores) if score != task.scores[p]]
             if wrong:

@@ -15,6 +15,7 @@ from flavourbench.environment import open_environment, read_environment
 from flavourbench.environment.pantry import wikibooks
 from flavourbench.environment.pantry.build import METHOD, METHODS
 from flavourbench.environment.pantry.tables import COLUMNS, FOLDER, INGREDIENTS, RECIPES
+from flavourbench.environment.store import BUILT_IN_FOLDER, is_built_in
 
 
 @pytest.fixture
@@ -58,6 +59,15 @@ def test_tables_of_ones_own_become_an_environment(env: Command, tables: Path) ->
     assert environment.title == "kitchen"
     assert "not the Open Pantry" in environment.described
     assert {*environment.provenance["files"]} == {*COLUMNS}
+    # What no dish and no recipe has rests on its attributes, and is named.
+    sets = "".join((tables / name).read_text(encoding="utf-8") for name in [*COLUMNS][1:])
+    assert made["unmet"]
+    assert [name for name in made["unmet"] if f",{name};" in sets or f";{name};" in sets] == []
+    run = env("env", "build", tables, "--name", "again")
+    assert run.err == [
+        line for line in run.err if f"{len(made['unmet'])} ingredients of no" in line
+    ]
+    assert len(run.err) == 1
     found = env.json("env", "neighbors", "butter", "-k", "3", "--env", "kitchen")
     assert len(found[0]["results"]) == 3
 
@@ -109,16 +119,18 @@ def test_completion_of_recipes(env: Command, tables: Path) -> None:
     assert found["cross_validated"] is True
     assert found["hidden"] >= 4 * found["recipes"] > 400
     names = [*found["methods"]]
-    assert names[:2] == [f"{METHOD} + popularity", METHOD]
-    assert {"popularity", "co-occurrence", "attributes alone", "word vectors"} <= {*names}
-    for name, figures in found["methods"].items():
+    assert names == [f"{METHOD} + popularity", METHOD]
+    baselines = {"popularity", "co-occurrence", "co-occurrence, conditional", "attributes"}
+    assert baselines | {"word vectors"} <= {*found["baselines"]}
+    both = found["methods"] | found["baselines"]
+    for name, figures in both.items():
         for measure in ("mrr", "recall"):
             figure = figures[measure]
             assert 0 <= figure["low"] <= figure["value"] <= figure["high"] <= 1
         assert (figures["behind"] is None) == (name == names[0])
     # Common ingredients are hidden most often: a prior must help what knows none.
-    mrr = {name: figures["mrr"]["value"] for name, figures in found["methods"].items()}
-    assert mrr["attributes alone + popularity"] > mrr["attributes alone"]
+    mrr = {name: figures["mrr"]["value"] for name, figures in both.items()}
+    assert mrr["attributes + popularity"] > mrr["attributes"]
     assert mrr[f"{METHOD} + popularity"] > mrr["popularity"]
 
 
@@ -126,7 +138,7 @@ def test_without_word_vectors_the_others_are_measured(
     env: Command, tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("flavourbench.environment.pantry.evaluate.WORD_VECTORS", "not-installed")
-    found = env.json("env", "evaluate", tables)["completion"]["methods"]
+    found = env.json("env", "evaluate", tables)["completion"]["baselines"]
     assert "co-occurrence" in found
     assert "word vectors" not in found
 
@@ -134,9 +146,46 @@ def test_without_word_vectors_the_others_are_measured(
 def test_an_environment_as_it_is(env: Command, tables: Path) -> None:
     env.json("env", "build", tables, "--name", "kitchen")
     found = env.json("env", "evaluate", "--env", "kitchen")["completion"]
-    assert found["cross_validated"] is False
+    assert (found["cross_validated"], found["seen"]) == (False, False)
     assert found["items"] == len(open_environment("kitchen"))
-    assert [*found["methods"]][:2] == ["kitchen + popularity", "kitchen"]
+    assert [*found["methods"]] == ["kitchen + popularity", "kitchen"]
+    # On the recipes that it was built from it looks better than it is, and that is said.
+    seen = env.json("env", "evaluate", tables, "--env", "kitchen")["completion"]
+    fair = env.json("env", "evaluate", tables)["completion"]
+    assert (seen["seen"], fair["seen"]) == (True, False)
+    known, unknown = (run["methods"]["kitchen" if run is seen else METHOD] for run in (seen, fair))
+    assert known["mrr"]["value"] > unknown["mrr"]["value"]
+    run = env("env", "evaluate", tables, "--env", "kitchen")
+    assert "built from these very recipes" in run.out
+
+
+@pytest.mark.parametrize("name", ["popularity", "attributes", "co-occurrence"])
+def test_an_environment_may_be_called_like_a_baseline(
+    env: Command, tables: Path, name: str
+) -> None:
+    env.json("env", "build", tables, "--name", name)
+    env.json("env", "build", tables, "--name", "kitchen")
+    own, other = (
+        env.json("env", "evaluate", "--env", called)["completion"] for called in (name, "kitchen")
+    )
+    assert own["methods"][name] == other["methods"]["kitchen"]
+    assert own["baselines"] == other["baselines"]
+
+
+def test_the_built_in_one_is_never_taken_as_it_is(env: Command, tables: Path) -> None:
+    """Neither by its name nor by its path; on other recipes it is."""
+    found = env.json("env", "evaluate", tables, "--env", "pantry")["completion"]
+    assert found["cross_validated"] is False
+    assert is_built_in(None)
+    assert is_built_in("pantry")
+    assert is_built_in(str(BUILT_IN_FOLDER))
+
+
+def test_too_little_to_complete_is_refused(env: Command, tables: Path) -> None:
+    head, *rows = (tables / RECIPES).read_text(encoding="utf-8").splitlines()
+    few = [row for row in rows if row.count(";") < 3][:9]
+    (tables / RECIPES).write_text("\n".join([head, *few]) + "\n", encoding="utf-8")
+    env.refused("env", "evaluate", tables, says=("0 recipes", "at least 5"))
 
 
 def test_agreement_with_released_tasks(env: Command) -> None:
@@ -153,6 +202,12 @@ def test_agreement_with_released_tasks(env: Command) -> None:
         assert family["spearman"] > 0.2
     means = [f["score"] * f["tasks"] for f in agreement["families"].values()]
     assert agreement["mean"] == pytest.approx(sum(means) / 84)
+
+
+def test_bundled_panels_are_found_by_name(env: Command) -> None:
+    found = env.json("env", "evaluate", "--tasks", "test-1", "--tasks", "test-2")["agreement"]
+    assert found["mean"] == 100
+    assert found["tasks"] == found["resolved"]
 
 
 def test_published_flags_beside_the_own(env: Command) -> None:
@@ -177,6 +232,7 @@ def test_every_method_side_by_side(env: Command, tables: Path) -> None:
     ("arguments", "told"),
     [
         (("--env", "pantry", "--all"), "--all"),
+        (("--tasks", "test-9"), "test-9"),
         (("--env", "nothing"), "no environment 'nothing'"),
         (("--flags", "tags.csv"), "--tasks"),
         (("--tasks", "absent.jsonl"), "absent.jsonl"),

@@ -19,9 +19,9 @@ from flavourbench.tasks.verify import verify
 
 #: What an analysis of these panels pins.
 PANELS = {
-    "test-1": "bcfd0bd8c75b2335e1a78da15c512a419aa76e1b3467a8474204522b7f92ac4e",
-    "test-2": "046d60c7c2367b394bbd532ad059a55e02a3ecb48ab2b257f92c6163d370638f",
-    "development": "6a55d3c963d52d2feb3352a747f2186e112835d295be98f4e97f2256bf070a42",
+    "test-1": "9e73d8566ae952645904e1f2b27766853a6eb168dd8d68ebbe2f1e11cb6016b6",
+    "test-2": "76af545c959d02f273e9b66dfce16fd9eb1d1363e35f5af7488fb9a41760dd99",
+    "development": "5dea36c2940ae96dfb9bde004259b1041a85be195ca3397fa5ee9f1b4238fbc5",
 }
 
 

@@ -14,6 +14,7 @@ from scipy.stats import spearmanr
 from flavourbench.environment import Environment, read_bundle
 from flavourbench.environment.space import unit_rows
 from flavourbench.environment.tagfile import read_tags
+from flavourbench.errors import InputError
 from flavourbench.tasks.agreement import agreement, with_flags
 from flavourbench.tasks.files import read_all
 from flavourbench.tasks.taskset import Task, TaskSet
@@ -121,7 +122,44 @@ def test_flags_of_another_environment() -> None:
     assert [tag.vegan for tag in taken.tags] == [tag.vegan for tag in other.tags]
     assert [tag.category for tag in taken.tags] == [tag.category for tag in own.tags]
     assert np.array_equal(taken.units, own.units)
-    assert with_flags(own, {"nothing_here": other.tags[0]}).tags == own.tags
+    with pytest.raises(InputError, match="no name of the flags, as nothing_here"):
+        with_flags(own, {"nothing_here": other.tags[0]})
+
+
+def test_of_two_names_of_an_item_its_own_counts() -> None:
+    own = small_environment()
+    name, tags = own.items[0], own.tags[0]
+    typed = name.upper().replace("_", "-")
+    opposite = replace(tags, vegan=not tags.vegan, vegetarian=True)
+    for flags in ({typed: opposite, name: tags}, {name: tags, typed: opposite}):
+        assert with_flags(own, flags).tags[0] == tags
+    assert with_flags(own, {typed: opposite}).tags[0].vegan is opposite.vegan
+
+
+def test_a_candidate_that_is_the_anchor_is_unresolved() -> None:
+    tasks = small_panels()[0]
+    task = tasks.tasks[0]
+    own = replace(task, choices=(f"{task.anchor}s", *task.choices[1:]))
+    found = agreement(TaskSet((own, *tasks.tasks[1:]), {}, None, ()), small_environment())
+    assert found["unresolved"] == {task.id: [task.anchor]}
+
+
+@pytest.mark.parametrize(
+    ("family", "lack", "told"),
+    [
+        ("constraint", {"diet": None}, "no diet or no NOVA cap"),
+        ("constraint", {"max_nova": None}, "no diet or no NOVA cap"),
+        ("regional", {"region": None}, "has no direction here"),
+    ],
+)
+def test_a_task_without_what_its_family_demands_is_refused(
+    family: str, lack: dict[str, None], told: str
+) -> None:
+    tasks = small_panels()[0]
+    task = next(task for task in tasks.tasks if task.family == family)
+    alone = TaskSet((replace(task, **lack),), {}, None, ())
+    with pytest.raises(InputError, match=f"{task.id}.*{told}"):
+        agreement(alone, small_environment())
 
 
 def test_the_figures_of_the_published_snapshot() -> None:

@@ -15,18 +15,19 @@ from flavourbench.environment.pantry.completion import (
     fold_of,
 )
 from flavourbench.environment.space import Indices
+from flavourbench.errors import InputError
 
 ITEMS = 40
 
 
-def made_up(seed: int = 3) -> tuple[dict[str, Indices], list[Indices]]:
+def made_up(seed: int = 3) -> dict[str, Indices]:
     source = np.random.default_rng(seed)
 
     def one() -> Indices:
         size = int(source.integers(2, 9))
         return np.sort(source.choice(ITEMS, size, replace=False)).astype(np.int64)
 
-    return {f"page {at}": one() for at in range(60)}, [one() for _ in range(25)]
+    return {f"page {at}": one() for at in range(60)}
 
 
 def counts(sets: list[Indices]) -> np.ndarray:
@@ -47,20 +48,18 @@ def by_index(sets: list[Indices]) -> Affinity:
     return Affinity(np.zeros((ITEMS, ITEMS)), -np.arange(ITEMS, dtype=np.float64))
 
 
-def both(training: list[Indices], dishes: list[Indices]) -> Iterator[tuple[str, Affinity]]:
-    yield "counts", by_counts([*training, *dishes])
-    yield "index", by_index([*training, *dishes])
+def both(training: list[Indices]) -> Iterator[tuple[tuple[str, str], Affinity]]:
+    yield ("methods", "counts"), by_counts(training)
+    yield ("methods", "index"), by_index(training)
 
 
-def naive(recipes: dict[str, Indices], dishes: list[Indices], method) -> list[tuple[float, float]]:  # type: ignore[no-untyped-def]
+def naive(recipes: dict[str, Indices], method) -> list[tuple[float, float]]:  # type: ignore[no-untyped-def]
     found = []
     for page in sorted(recipes):
         ids = recipes[page].tolist()
         if len(ids) <= LEAST_VISIBLE:
             continue
-        training = [
-            recipes[other] for other in sorted(recipes) if fold_of(other) != fold_of(page)
-        ] + dishes
+        training = [recipes[other] for other in sorted(recipes) if fold_of(other) != fold_of(page)]
         affinity = method(training)
         ranks = []
         for hidden in ids:
@@ -78,10 +77,10 @@ def naive(recipes: dict[str, Indices], dishes: list[Indices], method) -> list[tu
 
 
 def test_against_the_naive_one() -> None:
-    recipes, dishes = made_up()
-    found = complete(recipes, dishes, both, ITEMS)
+    recipes = made_up()
+    found = complete(recipes, both, ITEMS)
     for name, method in {"counts": by_counts, "index": by_index}.items():
-        mrr, recall = np.mean(naive(recipes, dishes, method), axis=0)
+        mrr, recall = np.mean(naive(recipes, method), axis=0)
         assert found["methods"][name]["mrr"]["value"] == pytest.approx(mrr, abs=1e-12)
         assert found["methods"][name]["recall"]["value"] == pytest.approx(recall, abs=1e-12)
     large = [ids for ids in recipes.values() if len(ids) > LEAST_VISIBLE]
@@ -91,29 +90,27 @@ def test_against_the_naive_one() -> None:
 
 
 def test_a_method_never_sees_the_recipe_it_completes() -> None:
-    recipes, dishes = made_up()
+    recipes = made_up()
     seen = []
 
-    def methods(training: list[Indices], others: list[Indices]) -> Iterator[tuple[str, Affinity]]:
-        sets = [*training, *others]
-        seen.append({tuple(ids.tolist()) for ids in sets})
-        yield "counts", by_counts(sets)
+    def methods(training: list[Indices]) -> Iterator[tuple[tuple[str, str], Affinity]]:
+        seen.append({tuple(ids.tolist()) for ids in training})
+        yield ("methods", "counts"), by_counts(training)
 
-    complete(recipes, dishes, methods, ITEMS)
+    complete(recipes, methods, ITEMS)
     assert len(seen) == FOLDS
     own = {page: tuple(ids.tolist()) for page, ids in recipes.items()}
     for fold, sets in enumerate(seen):
         held = {ids for page, ids in own.items() if fold_of(page) == fold}
         kept = {ids for page, ids in own.items() if fold_of(page) != fold}
-        kept |= {tuple(ids.tolist()) for ids in dishes}
         assert sets == kept
         assert held - kept
         assert not (held - kept) & sets
 
 
 def test_intervals_hold_means_and_leads_are_paired() -> None:
-    recipes, dishes = made_up()
-    found = complete(recipes, dishes, both, ITEMS)["methods"]
+    recipes = made_up()
+    found = complete(recipes, both, ITEMS)["methods"]
     assert found["counts"]["behind"] is None
     for measure in ("mrr", "recall"):
         lead = found["index"]["behind"][measure]
@@ -123,10 +120,17 @@ def test_intervals_hold_means_and_leads_are_paired() -> None:
             assert figure["low"] <= figure["value"] <= figure["high"]
             assert figure["low"] < figure["high"]
     # The interval of a mean over recipes, as the textbook has it.
-    values = np.array(naive(recipes, dishes, by_counts))[:, 0]
+    values = np.array(naive(recipes, by_counts))[:, 0]
     half = 1.96 * values.std() / np.sqrt(len(values))
     own = found["counts"]["mrr"]
     assert own["high"] - own["low"] == pytest.approx(2 * half, rel=0.1)
+
+
+@pytest.mark.parametrize("count", range(FOLDS))
+def test_too_few_recipes_are_refused(count: int) -> None:
+    few = {f"page {at}": np.arange(4 if at < count else 3) for at in range(20)}
+    with pytest.raises(InputError, match=f"{count} recipes with more than 3 known ingredients"):
+        complete(few, both, ITEMS)
 
 
 def test_folds_depend_on_the_page_alone() -> None:

@@ -118,7 +118,7 @@ def test_no_ingredient_is_an_orphan() -> None:
     """Each occurs in a dish or recipe, nearly all in several."""
     counts = Counter(name for names in baskets(TABLES) for name in names)
     assert [name for name in TABLES.names if not counts[name]] == []
-    assert sum(counts[name] < 3 for name in TABLES.names) <= 0.05 * len(TABLES.names)
+    assert sum(counts[name] < 3 for name in TABLES.names) <= 0.06 * len(TABLES.names)
 
 
 def test_every_core_category_and_region_is_there() -> None:
@@ -257,7 +257,8 @@ def again(name: str, line: int) -> Callable[[dict[str, list[str]]], None]:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (edit(INGREDIENTS, 0, ",nova", ",level"), "no column nova"),
+        (edit(INGREDIENTS, 0, ",nova", ",level"), "line 1: the columns are"),
+        (edit(INGREDIENTS, 0, ",nova", ",level"), "missing is nova"),
         (edit(INGREDIENTS, 1, "basil,", "Basil,"), "item name Basil"),
         (edit(INGREDIENTS, 1, "Herb", "Herbs"), "category 'Herbs'"),
         (edit(INGREDIENTS, 1, "Mediterranean", "Italy"), "regions 'Italy'"),
@@ -271,6 +272,11 @@ def again(name: str, line: int) -> Callable[[dict[str, list[str]]], None]:
         (edit(INGREDIENTS, 1, "sweet_basil", ""), "aliases ''"),
         (edit(INGREDIENTS, 1, "herbal", "Her bal"), "aroma 'Her bal'"),
         (edit(INGREDIENTS, 1, ",fresh", ""), "cells for 13 columns"),
+        (edit(INGREDIENTS, 2, "universal", "universal;Japanese"), "universal stands alone"),
+        (edit(INGREDIENTS, 2, "honey,", "basils,"), "forms of one name"),
+        (edit(INGREDIENTS, 2, "honey,", "ba_sil,"), "forms of one name"),
+        (edit(INGREDIENTS, 2, "sweet,floral", ";".join(["sweet"] * 201) + ",floral"), "201 values"),
+        (edit(RECIPES, 1, "Tomatoes, Sweet", "Tomatoes\x1b[31m"), "no title"),
         (again(INGREDIENTS, 1), "basil occurs twice, first in line 2"),
         (edit(DISHES, 1, "Mediterranean", "universal"), "region 'universal'"),
         (edit(DISHES, 1, "tomato;basil", "tomato;rocket"), "ingredient rocket is not"),
@@ -279,7 +285,7 @@ def again(name: str, line: int) -> Callable[[dict[str, list[str]]], None]:
         (edit(DISHES, 1, "insalata", "In Salata"), "item name In Salata"),
         (edit(DISHES, 1, "salad,", "sal ad,"), "course 'sal ad'"),
         (again(DISHES, 1), "insalata occurs twice, first in line 2"),
-        (edit(RECIPES, 1, '"Tomatoes, Sweet"', ""), "page is empty"),
+        (edit(RECIPES, 1, '"Tomatoes, Sweet"', ""), "page '' is no title"),
         (edit(RECIPES, 1, "honey", ""), "ingredient ''"),
         (again(RECIPES, 1), "occurs twice"),
         (lambda tables: tables.update({RECIPES: tables[RECIPES][:1]}), "has no rows"),

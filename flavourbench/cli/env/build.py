@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flavourbench.cli.common import Json, load_arrow
+from flavourbench.cli.common import Json, load_arrow, note
 from flavourbench.cli.env.shared import Force, Tables, store
 
 EXAMPLES = """\b
@@ -38,16 +38,20 @@ def command(
     """
     load_arrow()
     from flavourbench.environment.pantry.build import METHOD, build_environment
-    from flavourbench.environment.pantry.tables import FOLDER, read_tables
+    from flavourbench.environment.pantry.tables import FOLDER, read_tables, unmet
     from flavourbench.environment.store import check_free, check_name, check_target
+    from flavourbench.errors import listed
 
     if out is None:
         check_free(name, force=force)
     else:
         check_name(name)
         check_target(out, force=force)
-    folder = FOLDER if tables is None else tables
+    read = read_tables(FOLDER if tables is None else tables)
+    alone = unmet(read)
+    if alone and not json_output:
+        note(f"{len(alone)} ingredients of no dish and no recipe: {listed(alone, 5)}")
     environment = build_environment(
-        read_tables(folder), name, METHOD if method is None else method, own=tables is not None
+        read, name, METHOD if method is None else method, own=tables is not None
     )
-    store(environment, force, json_output, out)
+    store(environment, force, json_output, out, {"unmet": alone})

@@ -98,8 +98,17 @@ def print_or_echo(answers: Sequence[dict[str, Any]], environment: Environment, j
     print_answers(answers, environment.described)
 
 
-def store(environment: Environment, force: bool, json: bool, out: Path | None = None) -> None:
-    """Store an environment under its name, or write it to the folder ``out``, and say so."""
+def store(
+    environment: Environment,
+    force: bool,
+    json: bool,
+    out: Path | None = None,
+    about: dict[str, Any] | None = None,
+) -> None:
+    """Store an environment under its name, or write it to the folder ``out``, and say so.
+
+    ``about`` is more to say, printed in JSON alone.
+    """
     from flavourbench.environment.store import store_folder, write_environment
 
     path = store_folder() / environment.name if out is None else out
@@ -112,7 +121,7 @@ def store(environment: Environment, force: bool, json: bool, out: Path | None = 
         "path": str(path),
     }
     if json:
-        echo_json(stored)
+        echo_json(stored | (about or {}))
         return
     from flavourbench.report.environment import print_stored
 

@@ -13,7 +13,7 @@ from flavourbench.errors import InputError, listed
 
 EXAMPLES = """\b
 Examples:
-  fb tasks show fb-38795119-test-1-pairing-007
+  fb tasks show fb-294e1b29-test-1-pairing-007
   fb tasks show fb-executable-pairing-002 --tasks train_tasks.jsonl --mark ABC"""
 
 

@@ -16,11 +16,12 @@ from flavourbench.environment.pantry.evidence import (
     Evidence,
     attribute_rows,
     evidence,
+    pair_counts,
     positions,
     positive_pmi,
     unit,
 )
-from flavourbench.environment.pantry.tables import PantryTables, baskets
+from flavourbench.environment.pantry.tables import PantryTables
 from flavourbench.environment.space import Floats, unit_rows
 from flavourbench.environment.tagfile import file_facts
 from flavourbench.errors import InputError, shown
@@ -41,21 +42,23 @@ RECIPE = "flavourbench-pantry/1"
 SHIFT = math.log(2)
 #: What has to be said of an environment built from tables of one's own.
 OWN_LABEL = "built from tables of one's own, not the Open Pantry"
+OWN_FLAGS_NOTE = "Diet and NOVA flags are those of its tables, not dietary or allergen advice."
 
 #: Unit rows [n, d] from the evidence of the tables, d up to :data:`DIMENSIONS`.
 Rows = Callable[[Evidence], Floats]
 
 
 def factorised(kernel: Floats, power: float = 0.5, dimensions: int = DIMENSIONS) -> Floats:
-    """Unit rows from the leading eigenpairs of a symmetric kernel [n, n]: U |λ|^power.
+    """Unit rows from the leading eigenpairs of a symmetric kernel [n, n]: U λ^power.
 
-    With power 1/2 and no negative eigenvalue, rows have the best such approximation of the
-    kernel as dot products (Eckart & Young 1936). Signs and the basis of equal eigenvalues are
-    those of the machine; cosines do not depend on them.
+    With power 1/2 the rows' dot products are the best approximation of the kernel that rows of
+    so many dimensions can give (Eckart & Young 1936; negative eigenvalues have no part in it).
+    Signs and the basis of equal eigenvalues are those of the machine; cosines do not depend on
+    them.
     """
-    values, vectors = np.linalg.eigh(kernel)
-    leading = np.argsort(-np.abs(values), kind="stable")[:dimensions]
-    return unit(vectors[:, leading] * np.abs(values[leading]) ** power)
+    values, vectors = np.linalg.eigh(kernel)  # ascending
+    leading = np.maximum(values[::-1][:dimensions], 0.0)
+    return unit(vectors[:, ::-1][:, :dimensions] * leading**power)
 
 
 def cosines(rows: Floats) -> Floats:
@@ -99,22 +102,24 @@ def _ppmi(found: Evidence) -> Floats:
 
 #: Name → how rows are made: the ways that were measured (see docs/pantry.md).
 METHODS: dict[str, Rows] = {
-    "npmi-blend": _blend(_npmi, 0.3, 1.0, 0.2),
-    "ppmi-blend": _blend(_ppmi, 0.3, 1.0, 0.2),
-    "npmi-equal-blend": _blend(_npmi, 1.0, 1.0, 0.2),
+    "npmi-blend": _blend(_npmi, 0.7, 1.0, 0.2),
+    "ppmi-blend": _blend(_ppmi, 0.7, 1.0, 0.2),
+    "npmi-blend-attributes": _blend(_npmi, 0.7, 1.0, 0.3),
+    "npmi-blend-equal": _blend(_npmi, 1.0, 1.0, 0.2),
+    "npmi-blend-second": _blend(_npmi, 0.3, 1.0, 0.2),
+    "npmi-both-orders": _blend(_npmi, 0.7, 1.0, 0.0),
     "npmi-first": lambda found: factorised(found.normalised_pmi),
     "ppmi-first": lambda found: factorised(found.positive_pmi),
     "ppmi-first-shifted": lambda found: factorised(positive_pmi(found.together, SHIFT)),
-    "ppmi-first-unscaled": lambda found: factorised(found.positive_pmi, 1.0),
     "npmi-first-attributes": _blend(_npmi, 1.0, 0.0, 0.2),
     "npmi-second": _blend(_npmi, 0.0, 1.0, 0.0),
     "ppmi-second": _blend(_ppmi, 0.0, 1.0, 0.0),
     "npmi-second-attributes": _blend(_npmi, 0.0, 1.0, 0.2),
     "npmi-second-attributes-peaked": _blend(_npmi, 0.0, 1.0, 0.3, 0.75),
-    "npmi-both-orders": _blend(_npmi, 1.0, 1.0, 0.0),
     "attributes": _blend(_npmi, 0.0, 0.0, 1.0),
 }
-#: The one that completes recipes best; no task and no score map had a part in the choice.
+#: The one whose rows alone complete recipes best: operations use nothing else. No task and no
+#: score map had a part in the choice.
 METHOD = "npmi-blend"
 
 
@@ -134,8 +139,11 @@ def rows_by(method: str) -> Rows:
 def evidence_of(tables: PantryTables) -> Evidence:
     """Counts over all recipes and dishes, and attributes."""
     index = {name: at for at, name in enumerate(tables.names)}
-    sets = positions([*baskets(tables)], index)
-    return evidence(sets, attribute_rows(tables.ingredients))
+    recipes, dishes = (
+        pair_counts(positions([row.ingredients for row in part], index), len(index))
+        for part in (tables.recipes, tables.dishes)
+    )
+    return evidence(recipes, dishes, attribute_rows(tables.ingredients))
 
 
 def build_environment(
@@ -156,7 +164,7 @@ def build_environment(
     about = {"title": "Open Pantry", "label": LABEL, "licence": LICENCE}
     provenance = {
         **({"label": OWN_LABEL} if own else about),
-        "flags": FLAGS_NOTE,
+        "flags": OWN_FLAGS_NOTE if own else FLAGS_NOTE,
         "recipe": RECIPE,
         "method": method,
         "files": file_facts(tables.files),

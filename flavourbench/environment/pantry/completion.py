@@ -19,6 +19,7 @@ from fbcore.bootstrap import bootstrap
 from fbcore.design import Design, quantise
 from fbcore.quantiles import intervals
 from flavourbench.environment.space import Floats, Indices
+from flavourbench.errors import InputError
 
 #: Recipes with fewer known ingredients are not completed.
 LEAST_VISIBLE = 3
@@ -43,9 +44,11 @@ class Affinity:
     prior: Floats
 
 
-#: Name and affinities of each method, from the sets of a training part: its recipes and the
-#: dishes (positions of items). The same names in the same order every time.
-Methods = Callable[[Sequence[Indices], Sequence[Indices]], Iterable[tuple[str, Affinity]]]
+#: What a method is (its part, and its name there).
+Key = tuple[str, str]
+#: Key and affinities of each method, from the recipes of a training part (positions of items).
+#: The same keys in the same order every time.
+Methods = Callable[[Sequence[Indices]], Iterable[tuple[Key, Affinity]]]
 
 
 def fold_of(page: str, folds: int = FOLDS) -> int:
@@ -55,7 +58,6 @@ def fold_of(page: str, folds: int = FOLDS) -> int:
 
 def complete(
     recipes: Mapping[str, Indices],
-    dishes: Sequence[Indices],
     methods: Methods,
     items: int,
     progress: Progress | None = None,
@@ -64,30 +66,42 @@ def complete(
 
     Parameters
     ----------
-    recipes : page → positions of its ingredients; they are completed
-    dishes : more sets to learn from in every fold
+    recipes : page → positions of its ingredients
     methods : called once for each fold; the first method is compared with the others
     items : number n of items
 
     Returns
     -------
     ``recipes`` completed and ``hidden`` ingredients in them; ``left_out``, recipes with too
-    few; ``items`` ranked; ``folds``; ``top``; ``methods``, of each ``mrr`` and ``recall``
-    (share of the hidden at rank ``top`` or better) and, of all but the first, ``behind``: how
-    much better the first is. Every figure has ``value``, ``low`` and ``high``, an interval
-    over recipes.
+    few; ``items`` ranked; ``folds``; ``top``; and by part of the methods, of each ``mrr`` and
+    ``recall`` (share of the hidden at rank ``top`` or better), both means over the hidden of a
+    recipe and then over recipes; and, of all but the first, ``behind``: how much better the
+    first is. Every figure has ``value``, ``low`` and ``high``, an interval over recipes.
+
+    Raises
+    ------
+    InputError
+        There are fewer recipes to complete than folds.
     """
     pages = sorted(page for page, ids in recipes.items() if len(ids) > LEAST_VISIBLE)
-    found: dict[str, Floats] = {}
+    if len(pages) < FOLDS:
+        raise InputError(
+            f"{len(pages)} recipes with more than {LEAST_VISIBLE} known ingredients: at least"
+            f" {FOLDS} are completed"
+        )
+    found: dict[Key, Floats] = {}
     for fold in range(FOLDS):
         training = [ids for page, ids in sorted(recipes.items()) if fold_of(page) != fold]
         held = [at for at, page in enumerate(pages) if fold_of(page) == fold]
-        for name, affinity in methods(training, dishes):
-            measured = found.setdefault(name, np.zeros((len(MEASURES), len(pages))))
+        for key, affinity in methods(training):
+            measured = found.setdefault(key, np.zeros((len(MEASURES), len(pages))))
             for at in held:
                 measured[:, at] = _completed(recipes[pages[at]], affinity)
         if progress is not None:
             progress("completion", 1, FOLDS)
+    parts: dict[str, dict[str, Any]] = {}
+    for (part, name), figures in _figures(found).items():
+        parts.setdefault(part, {})[name] = figures
     return {
         "recipes": len(pages),
         "hidden": sum(len(recipes[page]) for page in pages),
@@ -95,7 +109,7 @@ def complete(
         "items": items,
         "folds": FOLDS,
         "top": TOP,
-        "methods": _figures(np.array([*found.values()]), [*found]),
+        **parts,
     }
 
 
@@ -112,30 +126,30 @@ def _completed(ids: Indices, affinity: Affinity) -> tuple[float, float]:
     return float(np.mean(1 / ranks)), float(np.mean(ranks <= TOP))
 
 
-def _figures(found: Floats, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _figures(found: Mapping[Key, Floats]) -> dict[Key, dict[str, Any]]:
     """Means over recipes and leads of the first method, with bootstrap intervals.
 
-    ``found`` [methods, measures, recipes].
+    ``found`` holds [measures, recipes] of each method.
     """
-    figures: dict[str, dict[str, Any]] = {
-        name: {"behind": {} if at else None} for at, name in enumerate(names)
+    keys, values = [*found], np.array([*found.values()])
+    figures: dict[Key, dict[str, Any]] = {
+        key: {"behind": {} if at else None} for at, key in enumerate(keys)
     }
-    every = np.arange(found.shape[2], dtype=np.int32)
+    every = np.arange(values.shape[2], dtype=np.int32)
     design = Design(np.zeros_like(every), every)
-    count = len(names)
+    count = len(keys)
     left = np.concatenate([np.arange(count), np.zeros(count - 1, np.int64)])
     right = np.concatenate([np.full(count, -1), np.arange(1, count)])
     for at, measure in enumerate(MEASURES):
-        scores = quantise(np.ascontiguousarray(found[:, at]))
+        scores = quantise(np.ascontiguousarray(values[:, at]))
         draws = bootstrap(scores.values, design, scores.exponent, DRAWS, SEED).draws
-        means = found[:, at].mean(axis=1)
+        means = values[:, at].mean(axis=1)
         bounds = intervals(draws, left, right, ALPHA)
-        for m, name in enumerate(names):
-            figures[name][measure] = _figure(means[m], bounds[m])
+        for m, key in enumerate(keys):
+            figures[key][measure] = _figure(means[m], bounds[m])
             if m:
-                figures[name]["behind"][measure] = _figure(
-                    means[0] - means[m], bounds[count + m - 1]
-                )
+                lead = _figure(means[0] - means[m], bounds[count + m - 1])
+                figures[key]["behind"][measure] = lead
     return figures
 
 

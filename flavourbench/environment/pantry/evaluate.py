@@ -12,19 +12,17 @@ import numpy as np
 from fbcore.blocks import Progress
 from flavourbench.environment.environment import Environment
 from flavourbench.environment.pantry.build import METHODS, Rows
-from flavourbench.environment.pantry.completion import (
-    Affinity,
-    complete,
-)
+from flavourbench.environment.pantry.completion import Affinity, Key, complete
 from flavourbench.environment.pantry.evidence import (
-    Evidence,
     attribute_rows,
     evidence,
+    pair_counts,
     positions,
     unit,
 )
-from flavourbench.environment.pantry.tables import PantryTables
+from flavourbench.environment.pantry.tables import RECIPES, PantryTables
 from flavourbench.environment.space import Floats, Indices
+from flavourbench.environment.tagfile import file_facts
 
 #: Weight of the logarithm of an ingredient's count beside a mean cosine. Cosines tell what
 #: goes together more often than by chance; how common an ingredient is has to be added.
@@ -32,6 +30,9 @@ PRIOR = 0.05
 WITH_PRIOR = " + popularity"
 WORD_VECTORS = "ingredient-parser-nlp"
 _VECTOR_FILE = "ingredient_embeddings.35d.glove.txt.gz"
+
+
+Named = Iterator[tuple[Key, Affinity]]
 
 
 def completion(
@@ -50,10 +51,17 @@ def completion(
 
     Returns
     -------
-    See :func:`complete`; ``cross_validated`` unless ``fixed``. The first method is compared
-    with all others: the baselines are popularity, raw co-occurrence, attributes alone and,
-    where ``ingredient-parser-nlp`` is installed, its word vectors. Each method of cosines is
-    there alone and with popularity as a prior.
+    See :func:`complete`. ``methods`` and ``baselines``: popularity; the number of recipes that
+    hold an item and a visible ingredient, and its share of those with the ingredient (raw and
+    conditional co-occurrence); attributes; and, where ``ingredient-parser-nlp`` is installed,
+    its word vectors. What goes by cosines is there with popularity as a prior, and alone.
+    Counts are of the recipes of the other folds. ``cross_validated`` unless ``fixed``;
+    ``seen``, whether ``fixed`` was built from these very recipes.
+
+    Raises
+    ------
+    InputError
+        Too few recipes have enough known ingredients.
     """
     known = tables.ingredients
     if fixed is not None:
@@ -65,42 +73,46 @@ def completion(
     if fixed is not None:
         taken = fixed.rows[fixed.ids([row.name for row in known])]
         rows = {fixed.name: lambda _: taken}
-
-    def measured(
-        training: Sequence[Indices], dishes: Sequence[Indices]
-    ) -> Iterator[tuple[str, Affinity]]:
-        found = evidence([*training, *dishes], attributes)
-        for name, made in rows.items():
-            yield from _by_cosines(name, made(found), found)
-        yield "popularity", Affinity(np.zeros_like(found.together), found.occurrences)
-        yield "co-occurrence", _by_counts(found)
-        yield "co-occurrence, recipes alone", _by_counts(evidence(training, attributes))
-        yield from _by_cosines("attributes alone", attributes, found)
-        if vectors is not None:
-            yield from _by_cosines("word vectors", vectors, found)
-
     sets = positions([recipe.ingredients for recipe in tables.recipes], index)
     recipes = {recipe.page: ids for recipe, ids in zip(tables.recipes, sets, strict=True)}
-    dishes = positions([dish.ingredients for dish in tables.dishes], index)
-    completed = complete(recipes, dishes, measured, len(known), progress)
-    return completed | {"cross_validated": fixed is None}
+    dishes = pair_counts(positions([d.ingredients for d in tables.dishes], index), len(known))
+
+    def measured(training: Sequence[Indices]) -> Named:
+        counts = pair_counts(training, len(known))
+        holders = np.diagonal(counts)
+        found = evidence(counts, dishes, attributes)
+        for name, made in rows.items():
+            yield from _by_cosines("methods", name, made(found), holders)
+        nothing, ties = np.zeros_like(counts), holders * 1e-6
+        yield ("baselines", "popularity"), Affinity(nothing, holders)
+        yield ("baselines", "co-occurrence"), Affinity(counts, ties)
+        share = counts / np.maximum(holders, 1.0)[:, None]
+        yield ("baselines", "co-occurrence, conditional"), Affinity(share, ties)
+        yield from _by_cosines("baselines", "attributes", attributes, holders)
+        if vectors is not None:
+            yield from _by_cosines("baselines", "word vectors", vectors, holders)
+
+    completed = complete(recipes, measured, len(known), progress)
+    seen = fixed is not None and _digest(fixed) == file_facts(tables.files)[RECIPES]["sha256"]
+    return completed | {"cross_validated": fixed is None, "seen": seen}
 
 
-def _by_cosines(name: str, rows: Floats, found: Evidence) -> Iterator[tuple[str, Affinity]]:
+def _by_cosines(part: str, name: str, rows: Floats, holders: Floats) -> Named:
     """A method by cosines of unit rows: with popularity as a prior, and alone."""
     pairs = rows @ rows.T
-    # An ingredient that never occurred counts half.
-    yield name + WITH_PRIOR, Affinity(pairs, PRIOR * np.log(found.occurrences + 0.5))
-    yield name, Affinity(pairs, np.zeros(len(pairs)))
+    # An ingredient that no recipe holds counts half.
+    yield (part, name + WITH_PRIOR), Affinity(pairs, PRIOR * np.log(holders + 0.5))
+    yield (part, name), Affinity(pairs, np.zeros(len(pairs)))
 
 
-def _by_counts(found: Evidence) -> Affinity:
-    """How many training sets hold the item and each visible ingredient; ties by popularity."""
-    return Affinity(found.together, found.occurrences * 1e-6)
+def _digest(environment: Environment) -> object:
+    """Digest of the recipes table that an environment says it was built from, if any."""
+    files = environment.provenance.get("files", {})
+    return files.get(RECIPES, {}).get("sha256")
 
 
 def word_vectors(names: Sequence[str]) -> Floats | None:
-    """Food word vectors of names, unit rows [n, 35]; None where their package is missing.
+    """Food word vectors of names, unit rows [n, 35]; None without their package, or any word.
 
     The mean of the vectors of a name's words (35-dimensional GloVe over recipes, in the data
     of ``ingredient-parser-nlp``); zero where no word has one.
@@ -109,11 +121,15 @@ def word_vectors(names: Sequence[str]) -> Floats | None:
         files = metadata.files(WORD_VECTORS) or ()
     except metadata.PackageNotFoundError:
         return None
-    path = next(file.locate() for file in files if file.name == _VECTOR_FILE)
+    path = next((file.locate() for file in files if file.name == _VECTOR_FILE), None)
+    if path is None:
+        return None
     with gzip.open(str(path), "rt", encoding="utf-8") as lines:
         rows = (line.split() for line in lines)
         wanted = {word for name in names for word in name.split("_")}
         known = {row[0]: np.array(row[1:], np.float64) for row in rows if row[0] in wanted}
+    if not known:
+        return None
     size = len(next(iter(known.values())))
     found = np.zeros((len(names), size))
     for at, name in enumerate(names):

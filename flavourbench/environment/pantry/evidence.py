@@ -11,32 +11,28 @@ import numpy as np
 from flavourbench.environment.pantry.tables import ATTRIBUTES, Ingredient
 from flavourbench.environment.space import Floats, Indices
 
+#: A dish written for the project counts so much beside a recipe that somebody cooked.
+DISH_WEIGHT = 0.3
 #: Share of the longest row below which a row holds rounding errors only.
 NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Counts over ingredient sets, and attributes of the ingredients.
+    """How often pairs of ingredients go together, and attributes of the ingredients.
 
     Attributes
     ----------
-    together : float64 [n, n], sets that hold both ingredients; whole numbers, diagonal 0
-    occurrences : float64 [n], sets that hold the ingredient
+    together : float64 [n, n], weighted number of sets that hold both, symmetric; diagonal 0
     attributes : float64 [n, a], unit rows, see :func:`attribute_rows`
     """
 
     together: Floats
-    occurrences: Floats
     attributes: Floats
 
     @cached_property
     def positive_pmi(self) -> Floats:
-        """Positive pointwise mutual information of pairs, [n, n].
-
-        log of how many times as often two go together as they would if pairs formed at random;
-        0 where that is negative or they never do (Church & Hanks 1990; Bullinaria & Levy 2007).
-        """
+        """Positive pointwise mutual information of pairs, [n, n]; see :func:`positive_pmi`."""
         return positive_pmi(self.together)
 
     @cached_property
@@ -49,28 +45,40 @@ class Evidence:
 
 
 def positive_pmi(together: Floats, shift: float = 0.0) -> Floats:
-    """Positive PMI less ``shift``, the logarithm of a number of negative samples."""
+    """Positive pointwise mutual information of pairs, less ``shift``.
+
+    log of how many times as often two go together as they would if pairs formed at random,
+    where a pair has probability its count over the sum of all, and an ingredient that of the
+    pairs it is in; 0 where that is negative or they never go together (Church & Hanks 1990;
+    Bullinaria & Levy 2007). ``shift`` is the logarithm of a number of negative samples.
+    """
     margin = together.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.log(together * margin.sum()) - np.log(np.outer(margin, margin)) - shift
     return np.where(together > 0, np.maximum(found, 0.0), 0.0)
 
 
-def evidence(sets: Sequence[Indices], attributes: Floats) -> Evidence:
-    """Count ingredient sets.
+def pair_counts(sets: Sequence[Indices], size: int) -> Floats:
+    """Number of sets that hold both ingredients of a pair, float64 [n, n], whole numbers.
+
+    On the diagonal that of sets with the ingredient.
 
     Parameters
     ----------
     sets : positions of the ingredients of each set, each once
-    attributes : see :func:`attribute_rows`
+    size : number n of ingredients
     """
-    size = len(attributes)
-    cells = [(ids[:, None] * size + ids).ravel() for ids in sets]
-    flat = np.concatenate(cells) if cells else np.zeros(0, np.int64)
-    together = np.bincount(flat, minlength=size * size).reshape(size, size).astype(np.float64)
-    occurrences = np.diagonal(together).copy()
+    found = np.zeros((size, size))
+    for ids in sets:
+        found[np.ix_(ids, ids)] += 1.0
+    return found
+
+
+def evidence(recipes: Floats, dishes: Floats, attributes: Floats) -> Evidence:
+    """Evidence from pair counts of recipes and of dishes (see :func:`pair_counts`)."""
+    together = recipes + DISH_WEIGHT * dishes
     np.fill_diagonal(together, 0.0)
-    return Evidence(together, occurrences, attributes)
+    return Evidence(together, attributes)
 
 
 def attribute_rows(ingredients: Sequence[Ingredient]) -> Floats:

@@ -8,9 +8,17 @@ from functools import cache
 
 from flavourbench.environment.names import Resolver
 from flavourbench.environment.pantry.tables import Ingredient
-from flavourbench.environment.words import data_lines, singulars, words_of
+from flavourbench.environment.words import Index, data_lines, singulars, words_of
 
-_SIGNS = re.compile(r"\([^)]*\)|\bto taste\b|[^\w\s'’&-]")
+#: What a phrase says in brackets, and what is no letter of a word.
+_BRACKETS = re.compile(r"\([^)]*\)")
+_SIGNS = re.compile(r"[^\w\s'’&-]")
+#: What follows is a medium, a use or an occasion: tuna in water, pretzels to serve.
+_TAIL = re.compile(
+    r"(?<!\bbone)[\s-]+(?:in|with|to|for|as|per|of (?:your )?choice)\b.*|,.*", re.DOTALL
+)
+#: No phrase of a recipe has more; of a longer one the last are read.
+_MOST_WORDS = 24
 
 
 @cache
@@ -24,7 +32,8 @@ class PhraseReader:
 
     A phrase is looser than a typed name: the head of an English noun phrase stands last, so
     words before it may be dropped ("ripe plum tomatoes"); words after it only where they say a
-    form ("tomato slices"). The reading that drops the fewest wins.
+    form ("tomato slices"), or begin with a comma or a preposition. The reading that drops the
+    fewest words wins.
 
     Parameters
     ----------
@@ -35,15 +44,22 @@ class PhraseReader:
         rows = tuple(ingredients)
         self._names = Resolver(sorted(row.name for row in rows))
         self._owner = {alias: row.name for row in rows for alias in row.aliases}
-        self._aliases = Resolver(sorted(self._owner))
-        self._known: dict[tuple[str, ...], str | None] = {}
+        self._aliases = Index(self._owner)
+        self._known: dict[str, str | None] = {}
 
     def find(self, phrase: str) -> str | None:
         """The ingredient that a phrase stands for, or None."""
-        words = tuple(words_of(_SIGNS.sub(" ", phrase)))
-        if words not in self._known:
-            self._known[words] = self._longest(words)
-        return self._known[words]
+        if phrase not in self._known:
+            self._known[phrase] = self._read(phrase)
+        return self._known[phrase]
+
+    def _read(self, phrase: str) -> str | None:
+        outside = _BRACKETS.sub(" ", phrase)
+        if not _words(outside):  # all of it stands in brackets
+            outside = phrase
+        whole = _words(outside)
+        found = self._exactly(whole) if whole else None
+        return found or self._longest(_words(_TAIL.sub("", outside))) or self._longest(whole)
 
     def _longest(self, words: Sequence[str]) -> str | None:
         for dropped in range(len(words)):
@@ -57,10 +73,14 @@ class PhraseReader:
 
     def _exactly(self, words: Sequence[str]) -> str | None:
         name = self._names.item(words)
-        if name is None:
-            alias = self._aliases.item(words)
-            name = None if alias is None else self._owner[alias]
-        return name
+        if name is not None:
+            return name
+        owners = {self._owner[alias] for alias in self._aliases.closest(words)}
+        return owners.pop() if len(owners) == 1 else None
+
+
+def _words(text: str) -> list[str]:
+    return words_of(_SIGNS.sub(" ", text))[-_MOST_WORDS:]
 
 
 def _is_form(word: str) -> bool:

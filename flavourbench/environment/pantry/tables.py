@@ -6,7 +6,8 @@ Each is a CSV file with one row a line; cells with several values join them by `
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,14 @@ from typing import TypeVar
 
 from flavourbench.environment.space import Tags, check_names
 from flavourbench.environment.tagfile import BundleFile, lines_of, named, read_file
-from flavourbench.environment.taxonomy import CATEGORIES, NOVA_LEVELS, REGION_TAGS, REGIONS
+from flavourbench.environment.taxonomy import (
+    CATEGORIES,
+    NOVA_LEVELS,
+    REGION_TAGS,
+    REGIONS,
+    UNIVERSAL,
+)
+from flavourbench.environment.words import singulars
 from flavourbench.errors import InputError, listed, shown
 
 INGREDIENTS, DISHES, RECIPES = "ingredients.csv", "dishes.csv", "recipes.csv"
@@ -33,6 +41,8 @@ COLUMNS = {
 NONE = "-"
 #: Fewer say nothing of what goes together.
 LEAST_INGREDIENTS = 2
+#: Values of a cell, and ingredients of a table: kernels of all pairs are held in memory.
+MOST_VALUES, MOST_INGREDIENTS = 200, 5000
 _WORD = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 _FLAGS = {"yes": True, "no": False}
 _Row = TypeVar("_Row")
@@ -110,8 +120,8 @@ def read_tables(folder: Path = FOLDER) -> PantryTables:
         return Dish(row["name"], region, course, _known(row["ingredients"], names))
 
     def recipe(row: Mapping[str, str]) -> Recipe:
-        if not row["page"]:
-            raise InputError("page is empty: a recipe needs the title of its page")
+        if not row["page"] or not row["page"].isprintable():
+            raise InputError(f"page '{shown(row['page'])}' is no title that can be printed")
         return Recipe(row["page"], _known(row["ingredients"], names))
 
     dishes = _rows(files[1], COLUMNS[DISHES], dish)
@@ -127,7 +137,10 @@ def read_ingredients(path: Path) -> tuple[Ingredient, ...]:
 def _ingredients(file: BundleFile) -> dict[str, Ingredient]:
     found = _rows(file, COLUMNS[INGREDIENTS], _ingredient)
     with named(file.path):
+        if len(found) > MOST_INGREDIENTS:
+            raise InputError(f"{len(found):,} ingredients: at most {MOST_INGREDIENTS:,} are built")
         _check_aliases(found)
+        _check_forms(found)
     return found
 
 
@@ -142,10 +155,13 @@ def _rows(
     found: dict[str, _Row] = {}
     lines: dict[str, int] = {}
     for line, row in lines_of(file):
+        missing = [column for column in columns if column not in row]
+        if missing:
+            raise InputError(
+                f"{shown(file.path, 200)}, line 1: the columns are {listed([*row])}; missing is"
+                f" {listed(missing)}"
+            )
         try:
-            missing = [column for column in columns if column not in row]
-            if missing:
-                raise InputError(f"no column {listed(missing)}: it needs {', '.join(columns)}")
             key = row[columns[0]]
             if key in found:
                 raise InputError(f"{shown(key)} occurs twice, first in line {lines[key]}")
@@ -162,6 +178,8 @@ def _ingredient(row: Mapping[str, str]) -> Ingredient:
     name = row["name"]
     check_names([name])
     regions = _words("regions", row["regions"], REGION_TAGS)
+    if UNIVERSAL in regions and len(regions) > 1:
+        raise InputError(f"regions '{shown(row['regions'])}': {UNIVERSAL} stands alone")
     flags = {key: _FLAGS[_one_of(key, row[key], _FLAGS)] for key in ("vegan", "vegetarian")}
     if flags["vegan"] and not flags["vegetarian"]:
         raise InputError(f"{name} is vegan but not vegetarian: no food is")
@@ -185,6 +203,21 @@ def _check_aliases(ingredients: Mapping[str, Ingredient]) -> None:
                 raise InputError(
                     f"alias {alias} of {name} is a name or an alias of {owner[alias]} too: keep one"
                 )
+
+
+def _check_forms(names: Iterable[str]) -> None:
+    """Refuse names that differ in number or separators alone: each is typed for the other."""
+    joined: dict[str, str] = {}
+    for name in names:
+        other = joined.setdefault(name.replace("_", ""), name)
+        if other != name:
+            raise InputError(f"{name} and {other} are forms of one name: keep one")
+    for name in names:
+        *head, last = name.split("_")
+        for form in singulars(last):
+            other = joined.get("".join([*head, form]), name)
+            if other != name:
+                raise InputError(f"{name} and {other} are forms of one name: keep one")
 
 
 def _one_of(column: str, value: str, known: Sequence[str] | Mapping[str, object]) -> str:
@@ -218,7 +251,9 @@ def _known(cell: str, names: frozenset[str]) -> tuple[str, ...]:
 
 
 def _check_once(column: str, values: Sequence[str]) -> None:
-    twice = sorted({value for value in values if values.count(value) > 1})
+    if len(values) > MOST_VALUES:
+        raise InputError(f"{column} holds {len(values):,} values: at most {MOST_VALUES}")
+    twice = sorted(value for value, count in Counter(values).items() if count > 1)
     if twice:
         raise InputError(f"{column} holds {listed(twice)} twice")
 
@@ -227,3 +262,8 @@ def baskets(tables: PantryTables) -> Iterator[tuple[str, ...]]:
     """Ingredient sets of all recipes, then of all dishes."""
     yield from (recipe.ingredients for recipe in tables.recipes)
     yield from (dish.ingredients for dish in tables.dishes)
+
+
+def unmet(tables: PantryTables) -> list[str]:
+    """Ingredients of no dish and no recipe, ascending: their attributes are all there is."""
+    return sorted({*tables.names}.difference(*baskets(tables)))

@@ -233,6 +233,7 @@ def test_every_method_side_by_side(env: Command, tables: Path) -> None:
     [
         (("--env", "pantry", "--all"), "--all"),
         (("--tasks", "test-9"), "test-9"),
+        (("tables", "--env", "pantry", "--tasks", "test-1"), "give no tables"),
         (("--env", "nothing"), "no environment 'nothing'"),
         (("--flags", "tags.csv"), "--tasks"),
         (("--tasks", "absent.jsonl"), "absent.jsonl"),

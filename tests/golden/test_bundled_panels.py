@@ -73,6 +73,12 @@ def test_they_are_found_by_name(fb: Command) -> None:
     fb.refused("tasks", "stats", "test-3", says=("test-3", "bundled panels: development, test-1"))
 
 
+def test_without_them_it_says_what_to_do(fb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flavourbench.tasks.files.BUNDLED", fb.folder / "gone")
+    fb.refused("tasks", "list", says=("gone is missing", "reinstall"), code=1)
+    fb.refused("tasks", "stats", "test-1", says=("test-1", "no such file"))
+
+
 def test_ones_own_come_first(fb: Command) -> None:
     fb.json("compile", "--out", "panels", "--env", BUILT_IN, "--title", "Mine")
     assert {row["environment"] for row in fb.json("tasks", "list")} == {"Mine"}

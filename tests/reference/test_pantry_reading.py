@@ -6,6 +6,7 @@ import csv
 import io
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,14 @@ READER = PhraseReader(TABLES.ingredients)
         ("chicken broth", "chicken_broth"),
         ("freshly-grated parmesan cheese", "parmesan_cheese"),
         ("aubergine", "eggplant"),
+        ("tuna in water", "tuna"),
+        ("bone-in pork chops", "pork"),
+        ("cheese of your choice", "cheese"),
+        ("tomatoes, peeled and seeded", "tomato"),
+        ("pretzels to serve", "pretzel"),
+        ("chipotle chiles in adobo", "chipotle_pepper"),
+        ("(garlic)", "garlic"),
+        ("Scotch bonnet chillies", "scotch_bonnet_pepper"),
         # What stands last is the food: a sauce of oysters is no oyster, a pie no apple.
         ("oyster sauce", "oyster_sauce"),
         ("apple pie contest", None),
@@ -64,6 +73,13 @@ def test_every_name_and_alias_reads_as_its_ingredient() -> None:
             if found != row.name:
                 wrong[text] = (row.name, found)
     assert wrong == {}
+
+
+@pytest.mark.parametrize("word", ["slices ", "salt ", "x ", "(", ",", "½ "])
+def test_no_phrase_takes_long(word: str) -> None:
+    began = time.perf_counter()
+    READER.find(word * 20_000)
+    assert time.perf_counter() - began < 2
 
 
 def test_the_fewest_words_are_dropped() -> None:

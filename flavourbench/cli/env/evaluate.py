@@ -58,6 +58,8 @@ def command(
     """
     if env is not None and every:
         raise InputError("--all builds the tables in every way: it takes no --env")
+    if env is not None and tasks and tables is not None:
+        raise InputError("--env answers the tasks by itself: give no tables")
     if flags is not None and not tasks:
         raise InputError("--flags belongs to tasks: name them with --tasks")
     load_arrow()

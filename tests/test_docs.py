@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from bundles import synthetic
+from panels import hashed_environment
 from references import reference
 
 from flavourbench.analysis.plan import Plan
@@ -159,6 +161,23 @@ def test_agreement_as_stated() -> None:
     mean = f"**{own['mean']:.1f}**"
     found.append(["all", "426", f"{own['chance']:.1f}", mean, "", f"{theirs['mean']:.1f}"])
     assert rows(PANTRY_PAGE, "| family | tasks | chance |") == found
+
+
+def test_every_key_of_an_evaluation_is_documented() -> None:
+    stated = {
+        place: set(re.findall("`([a-z_]+)`", keys))
+        for place, keys in rows(PANTRY_PAGE, "| key | holds |")
+    }
+    tables = read_tables()
+    few = replace(tables, recipes=tables.recipes[::20], dishes=tables.dishes[::20])
+    found = completion(few, [METHOD])
+    assert stated["`completion`"] == {*found}
+    [first, second] = found["methods"].values()
+    keys = {*first, *second["behind"], *second["mrr"]}
+    assert stated["of each method"] == keys
+    agreed = agreement(read_tasks(PANEL), hashed_environment())
+    family = next(iter(agreed["families"].values()))
+    assert stated["`agreement`, or `agreements` by method"] == {*agreed, *family}
 
 
 @pytest.mark.slow

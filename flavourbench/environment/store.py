@@ -265,7 +265,7 @@ def stored_path(name: str) -> Path:
 
 def _not_stored(text: str, names: Iterable[str]) -> str:
     known = listed([BUILT_IN, *names])
-    return f"no environment '{shown(text, 200)}': there are {known} (see `fb env import`)"
+    return f"no environment '{shown(text, 200)}': known are {known} (see `fb env import`)"
 
 
 def remove_environment(name: str) -> Path:

@@ -258,7 +258,7 @@ def test_an_unknown_environment_is_refused(made: Command, monkeypatch) -> None:
     assert made("compile", *SMALL, "--env", "larder").code == 0
     monkeypatch.setenv("FLAVOURBENCH_CACHE", str(made.folder / "empty"))
     given = ("compile", *SMALL, "--out", "other")
-    made.refused(*given, says=("no environment 'lardr'", "there are pantry (see `fb env import`)"))
+    made.refused(*given, says=("no environment 'lardr'", "known are pantry (see `fb env import`)"))
     made.refused(*given, "--env", "larder", says="no environment 'larder'")
 
 

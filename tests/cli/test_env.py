@@ -336,7 +336,7 @@ def test_a_stored_environment_is_removed(made: Command, state: str) -> None:
     assert found == {"name": "made", "path": str(path)}
     assert list(environments.iterdir()) == []
     assert (made.folder / "kept" / "manifest.json").exists() == (state == "link")
-    says = ("no environment 'made'", "there are pantry (see `fb env import`)")
+    says = ("no environment 'made'", "known are pantry (see `fb env import`)")
     made.refused("env", "remove", "made", "--yes", says=says)
 
 

@@ -13,7 +13,7 @@ from running import Command, tree
 
 from flavourbench.environment import open_environment, read_environment
 from flavourbench.environment.pantry import wikibooks
-from flavourbench.environment.pantry.build import METHOD, METHODS
+from flavourbench.environment.pantry.build import METHODS
 from flavourbench.environment.pantry.tables import COLUMNS, FOLDER, INGREDIENTS, RECIPES
 from flavourbench.environment.store import BUILT_IN_FOLDER, is_built_in
 
@@ -119,7 +119,7 @@ def test_completion_of_recipes(env: Command, tables: Path) -> None:
     assert found["cross_validated"] is True
     assert found["hidden"] >= 4 * found["recipes"] > 400
     names = [*found["methods"]]
-    assert names == [f"{METHOD} + popularity", METHOD]
+    assert names == ["my-tables + popularity", "my-tables"]
     baselines = {"popularity", "co-occurrence", "co-occurrence, conditional", "attributes"}
     assert baselines | {"word vectors"} <= {*found["baselines"]}
     both = found["methods"] | found["baselines"]
@@ -131,7 +131,7 @@ def test_completion_of_recipes(env: Command, tables: Path) -> None:
     # Common ingredients are hidden most often: a prior must help what knows none.
     mrr = {name: figures["mrr"]["value"] for name, figures in both.items()}
     assert mrr["attributes + popularity"] > mrr["attributes"]
-    assert mrr[f"{METHOD} + popularity"] > mrr["popularity"]
+    assert mrr["my-tables + popularity"] > mrr["popularity"]
 
 
 def test_without_word_vectors_the_others_are_measured(
@@ -153,7 +153,7 @@ def test_an_environment_as_it_is(env: Command, tables: Path) -> None:
     seen = env.json("env", "evaluate", tables, "--env", "kitchen")["completion"]
     fair = env.json("env", "evaluate", tables)["completion"]
     assert (seen["seen"], fair["seen"]) == (True, False)
-    known, unknown = (run["methods"]["kitchen" if run is seen else METHOD] for run in (seen, fair))
+    known, unknown = seen["methods"]["kitchen"], fair["methods"]["my-tables"]
     assert known["mrr"]["value"] > unknown["mrr"]["value"]
     run = env("env", "evaluate", tables, "--env", "kitchen")
     assert "built from these very recipes" in run.out

@@ -560,7 +560,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 def test_none_stored(cache: Path) -> None:
     assert store.stored() == []
     assert store.find(None) == store.BUILT_IN_FOLDER
-    with pytest.raises(InputError, match=r"'made'.*there are pantry \(see `fb env import`\)"):
+    with pytest.raises(InputError, match=r"'made'.*known are pantry \(see `fb env import`\)"):
         store.find("made")
     cache.mkdir(parents=True)
     assert store.stored() == []
@@ -572,7 +572,7 @@ def test_one_stored(cache: Path) -> None:
     assert store.find("made") == cache / "made"
     assert store.find(None) == store.BUILT_IN_FOLDER
     assert open_environment("made").identity == TRUTH.environment().identity
-    with pytest.raises(InputError, match=r"'mad'.*there are pantry, made \(see"):
+    with pytest.raises(InputError, match=r"'mad'.*known are pantry, made \(see"):
         store.find("mad")
 
 
@@ -581,7 +581,7 @@ def test_several_stored(cache: Path) -> None:
         write_environment(synthetic(at, 20, 4).environment(), cache / name)
     assert [path.name for path in store.stored()] == ["a", "b", "c"]
     assert store.find(None) == store.BUILT_IN_FOLDER
-    with pytest.raises(InputError, match=r"'d'.*there are pantry, a, b, c \(see"):
+    with pytest.raises(InputError, match=r"'d'.*known are pantry, a, b, c \(see"):
         store.find("d")
     assert open_environment("c").identity == synthetic(2, 20, 4).environment().identity
 

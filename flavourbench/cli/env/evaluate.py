@@ -66,14 +66,15 @@ def command(
     from flavourbench.environment.pantry.build import METHOD, METHODS, build_environment
     from flavourbench.environment.pantry.evaluate import completion
     from flavourbench.environment.pantry.tables import FOLDER, read_tables
-    from flavourbench.environment.store import is_built_in, open_environment
+    from flavourbench.environment.store import BUILT_IN, is_built_in, open_environment
 
     found: dict[str, Any] = {}
-    methods = [*METHODS] if every else [METHOD]
+    label = BUILT_IN if tables is None else tables.resolve().name
+    methods = {name: name for name in METHODS} if every else {label: METHOD}
     if tasks:
         if every or (tables is not None and env is None):
             read = read_tables(FOLDER if tables is None else tables)
-            made = [build_environment(read, method, method) for method in methods]
+            made = [build_environment(read, name, method) for name, method in methods.items()]
         else:
             made = [open_environment(env)]
         found |= _agreements(made, tasks, flags)

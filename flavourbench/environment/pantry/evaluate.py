@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -37,7 +37,7 @@ Named = Iterator[tuple[Key, Affinity]]
 
 def completion(
     tables: PantryTables,
-    methods: Sequence[str],
+    methods: Mapping[str, str],
     fixed: Environment | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def completion(
 
     Parameters
     ----------
-    methods : of :data:`METHODS`, built anew without each fold's recipes
+    methods : label → one of :data:`METHODS`, built anew without each fold's recipes
     fixed : instead of these, an environment whose rows are taken as they are; recipes are
         read in its items
 
@@ -69,7 +69,7 @@ def completion(
     index = {row.name: at for at, row in enumerate(known)}
     attributes = attribute_rows(known)
     vectors = word_vectors([row.name for row in known])
-    rows: dict[str, Rows] = {name: METHODS[name] for name in methods}
+    rows: dict[str, Rows] = {label: METHODS[name] for label, name in methods.items()}
     if fixed is not None:
         taken = fixed.rows[fixed.ids([row.name for row in known])]
         rows = {fixed.name: lambda _: taken}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from flavourbench.environment.words import FILLERS, Index, data_lines, singulars
+from flavourbench.environment.words import FILLERS, Index, data_lines, forms, singulars
 
 #: Less of the typed words than this in a name is chance.
 _LEAST = 0.3
@@ -27,12 +27,6 @@ _PREPOSITIONS = frozenset({"for", "from", "in", "on", "to", "with", "without"})
 #: Words of a text that are looked at: a name has no more.
 _WORDS = 12
 _ALPHANUMERIC = re.compile("[a-z0-9]+")
-
-
-@cache
-def _forms() -> frozenset[str]:
-    """Words that say the form or the preparation of a thing, not the thing."""
-    return frozenset(word for line in data_lines("forms.txt") for word in line.split())
 
 
 @cache
@@ -224,7 +218,7 @@ def _telling(words: Iterable[str]) -> list[str]:
 
 
 def _weight(word: str) -> float:
-    return _SAYS_LITTLE if _forms() & singulars(word) else 1.0
+    return _SAYS_LITTLE if forms() & singulars(word) else 1.0
 
 
 def _letters(text: str) -> int:

@@ -7,9 +7,10 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from flavourbench.environment.space import Tags, check_names
 from flavourbench.environment.taxonomy import CATEGORIES, NOVA_LEVELS, REGION_TAGS
@@ -27,6 +28,7 @@ _COLUMNS = (
     "cuisine_region",
     "nova_level",
 )
+_Row = TypeVar("_Row")
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -130,6 +132,39 @@ def lines_of(file: BundleFile) -> Iterator[tuple[int, dict[str, str]]]:
         ) from error
 
 
+def rows_by_key(
+    file: BundleFile, columns: Sequence[str], make: Callable[[Mapping[str, str]], _Row]
+) -> dict[str, _Row]:
+    """Rows of a CSV file, made one by one, by the first of ``columns``, which is unique.
+
+    Raises
+    ------
+    InputError
+        A column is missing, a key occurs twice, there are no rows, or ``make`` refuses one;
+        with file and line.
+    """
+    path = shown(file.path, 200)
+    found: dict[str, _Row] = {}
+    lines: dict[str, int] = {}
+    for line, row in lines_of(file):
+        missing = [column for column in columns if column not in row]
+        if missing:
+            raise InputError(
+                f"{path}, line 1: the columns are {listed([*row])}; missing is {listed(missing)}"
+            )
+        key = row[columns[0]]
+        try:
+            if key in found:
+                raise InputError(f"{shown(key)} occurs twice, first in line {lines[key]}")
+            found[key] = make(row)
+        except InputError as error:
+            raise InputError(f"{path}, line {line}: {error}") from error
+        lines[key] = line
+    if not found:
+        raise InputError(f"{path} has no rows")
+    return found
+
+
 def read_tags(path: Path) -> TagTable:
     """Read a tags file.
 
@@ -139,33 +174,18 @@ def read_tags(path: Path) -> TagTable:
         A column is missing, a name is no name or occurs twice, or a cell holds no tag; with
         the line and the value.
     """
-    tags: dict[str, Tags] = {}
-    nodes: dict[str, str] = {}
-    lines: dict[str, int] = {}
     file = read_file(path)
-    for line, row in lines_of(file):
-        if not tags:
-            missing = [name for name in _COLUMNS if name not in row]
-            if missing:
-                raise InputError(
-                    f"{shown(path, 200)} has no column {listed(missing)}: it needs"
-                    f" {', '.join(_COLUMNS)}"
-                )
-        try:
-            name = row["name"]
-            check_names([name])
-            if name in tags:
-                raise InputError(f"{name} occurs twice, first in line {lines[name]}: remove one")
-            tags[name] = _tags(row)
-            node = row.get("node_id", "")
-            if nodes.setdefault(node, name) != name and "node_id" in row:
-                raise InputError(f"node_id {shown(node)} is also that of {nodes[node]}")
-        except InputError as error:
-            raise InputError(f"{shown(path, 200)}, line {line}: {error}") from error
-        lines[name] = line
-    if not tags:
-        raise InputError(f"{shown(path, 200)} has no rows")
-    return TagTable(tags, nodes, file)
+    nodes: dict[str, str] = {}
+
+    def tags(row: Mapping[str, str]) -> Tags:
+        name = row["name"]
+        check_names([name])
+        node = row.get("node_id", "")
+        if nodes.setdefault(node, name) != name and "node_id" in row:
+            raise InputError(f"node_id {shown(node)} is also that of {nodes[node]}")
+        return _tags(row)
+
+    return TagTable(rows_by_key(file, _COLUMNS, tags), nodes, file)
 
 
 def _tags(row: Mapping[str, str]) -> Tags:

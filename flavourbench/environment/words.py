@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib import resources
 
 #: Signs that belong to no word (apostrophes, the soft hyphen), and letters that Unicode does
@@ -76,6 +77,12 @@ def data_lines(name: str) -> list[str]:
     text = (resources.files("flavourbench.data") / name).read_text("utf-8")
     lines = (line.partition("#")[0].strip() for line in text.splitlines())
     return [line for line in lines if line]
+
+
+@cache
+def forms() -> frozenset[str]:
+    """Words of ``forms.txt``: they say form, cut or preparation of a thing, not the thing."""
+    return frozenset(word for line in data_lines("forms.txt") for word in line.split())
 
 
 def words_of(text: str) -> list[str]:

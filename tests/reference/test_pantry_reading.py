@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from flavourbench.environment.names import Resolver
 from flavourbench.environment.pantry.reading import PhraseReader
 from flavourbench.environment.pantry.tables import FOLDER, RECIPES, read_tables
 from flavourbench.environment.pantry.wikibooks import (
@@ -21,6 +22,7 @@ from flavourbench.environment.pantry.wikibooks import (
     recipes_csv,
     summary,
 )
+from flavourbench.environment.words import forms
 from flavourbench.errors import InputError
 
 TABLES = read_tables()
@@ -83,21 +85,26 @@ def test_no_phrase_takes_long(word: str) -> None:
 
 
 def test_the_fewest_words_are_dropped() -> None:
-    """Every way to drop words, tried naively, in the order of how many."""
-    phrases = ["very old white wine vinegar", "smoked salt flakes", "dark soy sauce bottle"]
+    """Spans tried one by one: by words dropped, then those with the more dropped in front."""
+    names = Resolver(TABLES.names)
+    owner = {alias: row.name for row in TABLES.ingredients for alias in row.aliases}
+
+    def exactly(words: list[str]) -> str | None:
+        return names.find(" ".join(words)).name or owner.get("_".join(words))
+
+    phrases = ["very old white wine vinegar", "smoked salt flake", "dark soy sauce bottle"]
+    phrases += ["thai basil leaf chopped", "extra virgin olive oil", "big red onion slice"]
     for phrase in phrases:
         words = phrase.split()
-        spans = sorted(
-            (
-                (end - start, -start, words[start:end])
-                for start in range(len(words))
-                for end in range(start + 1, len(words) + 1)
-            ),
-            key=lambda span: (-span[0], span[1]),
-        )
-        found = READER.find(phrase)
-        assert found is not None
-        assert any(READER.find(" ".join(span)) == found for *_, span in spans)
+        spans = [
+            (start, end)
+            for start in range(len(words))
+            for end in range(start + 1, len(words) + 1)
+            if {*words[end:]} <= forms()
+        ]
+        spans.sort(key=lambda span: (len(words) - span[1] + span[0], -span[0]))
+        read = (exactly(words[start:end]) for start, end in spans)
+        assert READER.find(phrase) == next(name for name in read if name is not None), phrase
 
 
 def test_recipes_from_lines() -> None:

@@ -71,9 +71,10 @@ def command(
     found: dict[str, Any] = {}
     label = BUILT_IN if tables is None else tables.resolve().name
     methods = {name: name for name in METHODS} if every else {label: METHOD}
+    if every or tables is not None or not tasks:
+        read = read_tables(FOLDER if tables is None else tables)
     if tasks:
-        if every or (tables is not None and env is None):
-            read = read_tables(FOLDER if tables is None else tables)
+        if every or tables is not None:
             made = [build_environment(read, name, method) for name, method in methods.items()]
         else:
             made = [open_environment(env)]
@@ -81,7 +82,6 @@ def command(
     if every or not tasks:
         own = env is None or (is_built_in(env) and tables is None)
         fixed = None if own else open_environment(env)
-        read = read_tables(FOLDER if tables is None else tables)
         with progress_bar() as progress:
             found["completion"] = completion(read, methods, fixed, progress)
     if json_output:

@@ -48,7 +48,7 @@ OWN_FLAGS_NOTE = "Diet and NOVA flags are those of its tables, not dietary or al
 Rows = Callable[[Evidence], Floats]
 
 
-def factorised(kernel: Floats, power: float = 0.5, dimensions: int = DIMENSIONS) -> Floats:
+def factorised(kernel: Floats, power: float = 0.5) -> Floats:
     """Unit rows from the leading eigenpairs of a symmetric kernel [n, n]: U λ^power.
 
     With power 1/2 the rows' dot products are the best approximation of the kernel that rows of
@@ -57,8 +57,8 @@ def factorised(kernel: Floats, power: float = 0.5, dimensions: int = DIMENSIONS)
     them.
     """
     values, vectors = np.linalg.eigh(kernel)  # ascending
-    leading = np.maximum(values[::-1][:dimensions], 0.0)
-    return unit(vectors[:, ::-1][:, :dimensions] * leading**power)
+    leading = np.maximum(values[::-1][:DIMENSIONS], 0.0)
+    return unit(vectors[:, ::-1][:, :DIMENSIONS] * leading**power)
 
 
 def cosines(rows: Floats) -> Floats:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
 
 from flavourbench.environment.names import Resolver
 from flavourbench.environment.pantry.tables import Ingredient
-from flavourbench.environment.words import Index, data_lines, singulars, words_of
+from flavourbench.environment.words import Index, forms, singulars, words_of
 
 #: What a phrase says in brackets, and what is no letter of a word.
 _BRACKETS = re.compile(r"\([^)]*\)")
@@ -19,12 +18,6 @@ _TAIL = re.compile(
 )
 #: No phrase of a recipe has more; of a longer one the last are read.
 _MOST_WORDS = 24
-
-
-@cache
-def _forms() -> frozenset[str]:
-    """Words that say form, cut or measure, not the ingredient."""
-    return frozenset(word for line in data_lines("forms.txt") for word in line.split())
 
 
 class PhraseReader:
@@ -84,4 +77,4 @@ def _words(text: str) -> list[str]:
 
 
 def _is_form(word: str) -> bool:
-    return not _forms().isdisjoint({word, *singulars(word)})
+    return not forms().isdisjoint({word, *singulars(word)})

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from flavourbench.environment.space import Tags, check_names
-from flavourbench.environment.tagfile import BundleFile, lines_of, named, read_file
+from flavourbench.environment.tagfile import BundleFile, named, read_file, rows_by_key
 from flavourbench.environment.taxonomy import (
     CATEGORIES,
     NOVA_LEVELS,
@@ -124,8 +124,8 @@ def read_tables(folder: Path = FOLDER) -> PantryTables:
             raise InputError(f"page '{shown(row['page'])}' is no title that can be printed")
         return Recipe(row["page"], _known(row["ingredients"], names))
 
-    dishes = _rows(files[1], COLUMNS[DISHES], dish)
-    recipes = _rows(files[2], COLUMNS[RECIPES], recipe)
+    dishes = rows_by_key(files[1], COLUMNS[DISHES], dish)
+    recipes = rows_by_key(files[2], COLUMNS[RECIPES], recipe)
     return PantryTables(_sorted(ingredients), _sorted(dishes), _sorted(recipes), files)
 
 
@@ -135,7 +135,7 @@ def read_ingredients(path: Path) -> tuple[Ingredient, ...]:
 
 
 def _ingredients(file: BundleFile) -> dict[str, Ingredient]:
-    found = _rows(file, COLUMNS[INGREDIENTS], _ingredient)
+    found = rows_by_key(file, COLUMNS[INGREDIENTS], _ingredient)
     with named(file.path):
         if len(found) > MOST_INGREDIENTS:
             raise InputError(f"{len(found):,} ingredients: at most {MOST_INGREDIENTS:,} are built")
@@ -146,32 +146,6 @@ def _ingredients(file: BundleFile) -> dict[str, Ingredient]:
 
 def _sorted(rows: Mapping[str, _Row]) -> tuple[_Row, ...]:
     return tuple(rows[key] for key in sorted(rows))
-
-
-def _rows(
-    file: BundleFile, columns: Sequence[str], make: Callable[[Mapping[str, str]], _Row]
-) -> dict[str, _Row]:
-    """Rows of a table by the value of its first column, which is unique."""
-    found: dict[str, _Row] = {}
-    lines: dict[str, int] = {}
-    for line, row in lines_of(file):
-        missing = [column for column in columns if column not in row]
-        if missing:
-            raise InputError(
-                f"{shown(file.path, 200)}, line 1: the columns are {listed([*row])}; missing is"
-                f" {listed(missing)}"
-            )
-        try:
-            key = row[columns[0]]
-            if key in found:
-                raise InputError(f"{shown(key)} occurs twice, first in line {lines[key]}")
-            found[key] = make(row)
-        except InputError as error:
-            raise InputError(f"{shown(file.path, 200)}, line {line}: {error}") from error
-        lines[key] = line
-    if not found:
-        raise InputError(f"{shown(file.path, 200)} has no rows")
-    return found
 
 
 def _ingredient(row: Mapping[str, str]) -> Ingredient:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import json
+import math
 import re
 import string
 import tomllib
@@ -49,6 +51,27 @@ def plain_values(value: Any) -> Any:
     if isinstance(value, list):
         return [plain_values(entry) for entry in value]
     return str(value) if isinstance(value, Decimal) else value
+
+
+def json_values(value: Any) -> Any:
+    """TOML values as JSON values to send: decimals as the nearest float64.
+
+    Raises
+    ------
+    InputError
+        A date, a time, or a number without a JSON form.
+    """
+    if isinstance(value, Mapping):
+        return {key: json_values(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [json_values(entry) for entry in value]
+    if isinstance(value, Decimal):
+        if not math.isfinite(float(value)):
+            raise InputError(f"{shown(value)} has no JSON form: use a number")
+        return float(value)
+    if not isinstance(value, (str, int)):
+        raise InputError(f"{shown(value)} has no JSON form: write it as a text")
+    return value
 
 
 def template_fields(text: str) -> set[str]:
@@ -106,6 +129,9 @@ class Table:
         if self._left:
             raise InputError(f"{self._name(min(self._left))} is unknown here: leave it out")
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
     def table(self, key: str) -> Table:
         """A table below this one."""
         return Table(self._name(key), self._take(key, Mapping, "a table"))
@@ -143,6 +169,23 @@ class Table:
         if not _SLUG.fullmatch(value) or len(value) > 40:
             raise self.wrong(key, "up to 40 of a-z, 0-9, '-' and '_'")
         return value
+
+    def values(self, key: str) -> dict[str, Any]:
+        """A table of any JSON values, to be passed on as they are."""
+        try:
+            found: dict[str, Any] = json_values(self._take(key, Mapping, "a table"))
+        except InputError as error:
+            raise InputError(f"{self._name(key)}: {error}") from error
+        return found
+
+    def date(self, key: str) -> datetime.date:
+        """A date, bare or as a text."""
+        what = "a date as in 2026-11-30"
+        value = self._take(key, (str, datetime.date), what)
+        try:
+            return datetime.date.fromisoformat(str(value))
+        except ValueError as error:
+            raise self.wrong(key, what) from error
 
     def flag(self, key: str, default: bool | None = None) -> bool:
         """True or false."""

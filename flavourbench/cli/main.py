@@ -11,8 +11,8 @@ from typing import Annotated, TextIO
 import typer
 
 from flavourbench import __version__
+from flavourbench.cli import collect, demo, infer, leaderboard, score, status
 from flavourbench.cli import compile as compiling
-from flavourbench.cli import infer, leaderboard, score
 from flavourbench.cli.entry import STOPS, Stopped
 from flavourbench.cli.env.app import app as env_app
 from flavourbench.cli.tasks.app import app as tasks_app
@@ -31,10 +31,13 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 a check failed, 2 bad input or usage, 130 interrupted, 143"
     " terminated.",
 )
+app.command("demo", epilog=demo.EXAMPLES)(demo.command)
 app.command("infer", epilog=infer.EXAMPLES)(infer.command)
 app.command("leaderboard", epilog=leaderboard.EXAMPLES)(leaderboard.command)
 app.command("compile", epilog=compiling.EXAMPLES)(compiling.command)
 app.command("score", epilog=score.EXAMPLES)(score.command)
+app.command("collect", epilog=collect.EXAMPLES)(collect.command)
+app.command("status", epilog=status.EXAMPLES)(status.command)
 app.add_typer(env_app, name="env")
 app.add_typer(tasks_app, name="tasks")
 

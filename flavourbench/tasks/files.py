@@ -39,6 +39,25 @@ def default_place(folder: str = "panels") -> Path:
     return BUNDLED
 
 
+def test_panels() -> list[Path]:
+    """The panels to rank on where none are named: those of :func:`default_place` that test.
+
+    Raises
+    ------
+    InputError
+        There are none.
+    """
+    place = default_place()
+    found = [
+        folder
+        for folder in (panel_folders(place) if is_folder(place) else [])
+        if all(task.split == "test" for task in read_tasks(folder).tasks)
+    ]
+    if not found:
+        raise InputError(f"no test panel in {shown(place, 200)}: name panels with --tasks")
+    return found
+
+
 def read_tasks(path: Path) -> TaskSet:
     """Read a panel folder or a published task file (JSONL).
 

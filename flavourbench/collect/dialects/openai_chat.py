@@ -1,0 +1,116 @@
+"""OpenAI Chat Completions, and every server that speaks it: vLLM, llama.cpp, gateways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+from flavourbench.collect.route import Route
+from flavourbench.collect.wire import (
+    Finish,
+    MalformedError,
+    Reply,
+    at,
+    count,
+    error_reply,
+    finish_of,
+    joined_text,
+    listed_at,
+    merged,
+    split_tokens,
+    text_at,
+)
+
+KEY_HEADER, KEY_FORM = "authorization", "Bearer {key}"
+HEADERS: Mapping[str, str] = MappingProxyType({})
+_FINISH: Mapping[str, Finish] = MappingProxyType(
+    {
+        "stop": "stop",
+        "eos": "stop",
+        "length": "length",
+        "max_tokens": "length",
+        "content_filter": "refused",
+        "refusal": "refused",
+    }
+)
+_MICRO = 1_000_000
+
+
+def path(route: Route) -> str:  # noqa: ARG001
+    """See :class:`.Dialect`."""
+    return "/chat/completions"
+
+
+def body(route: Route, prompt: str) -> dict[str, Any]:
+    """See :class:`.Dialect`."""
+    given = route.parameters
+    sent: dict[str, Any] = {
+        "model": route.model,
+        "messages": [{"role": "user", "content": prompt}],
+        given.get("cap_key", "max_tokens"): given["max_output_tokens"],
+    }
+    if "temperature" in given:
+        sent["temperature"] = given["temperature"]
+    if "effort" in given:
+        sent["reasoning_effort"] = given["effort"]
+    if route.provider is not None:
+        sent["provider"] = provider_pin(route.provider)
+    return merged(sent, given.get("extra", {}))
+
+
+def provider_pin(provider: str) -> dict[str, Any]:
+    """A gateway may use this provider alone, and has to pass all parameters on."""
+    return {"order": [provider], "allow_fallbacks": False, "require_parameters": True}
+
+
+def read(answer: Mapping[str, Any]) -> Reply:
+    """See :class:`.Dialect`."""
+    choices = listed_at(answer, "choices")
+    choice = choices[0] if choices else {}
+    if not isinstance(choice, Mapping):
+        raise MalformedError("a choice that is no object")
+    if isinstance(error := at(choice, "error"), dict):  # of a gateway, amid the generation
+        return error_reply(error)
+    reason = text_at(choice, "finish_reason")
+    finish = finish_of(reason, _FINISH)
+    if text_at(choice, "message", "refusal"):
+        finish = "refused"
+    usage = at(answer, "usage")
+    return Reply(
+        text=_text(at(choice, "message", "content")),
+        finish=finish,
+        finish_reason=reason,
+        served=text_at(answer, "model"),
+        provider=text_at(answer, "provider"),
+        usage=usage if isinstance(usage, Mapping) else None,
+        tokens=split_tokens(
+            count(usage, "prompt_tokens"),
+            count(usage, "completion_tokens"),
+            count(usage, "prompt_tokens_details", "cached_tokens"),
+            count(usage, "completion_tokens_details", "reasoning_tokens"),
+        ),
+        cost=_micro_dollars(at(usage, "cost")),
+    )
+
+
+def _text(content: Any) -> str:
+    if content is None or isinstance(content, str):
+        return content or ""
+    if isinstance(content, list):
+        return joined_text(content, ("text", "output_text"))
+    raise MalformedError("content that is no text")
+
+
+def _micro_dollars(cost: Any) -> int | None:
+    if isinstance(cost, bool) or not isinstance(cost, (int, float, Decimal)):
+        return None
+    return round(cost * _MICRO) if 0 <= cost < _MICRO else None
+
+
+def refusal(answer: Mapping[str, Any]) -> bool:
+    """See :class:`.Dialect`; Azure tells of its content filter by an error."""
+    error = at(answer, "error")
+    codes = (at(error, "code"), at(error, "innererror", "code"))
+    return "content_filter" in codes or "ResponsibleAIPolicyViolation" in codes

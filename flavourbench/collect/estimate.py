@@ -1,0 +1,64 @@
+"""What a collection would take, given what its journal already holds, as one JSON object."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from flavourbench.collect.journal.opening import explained, read_journal
+from flavourbench.collect.journal.queries import blocks, endings
+from flavourbench.collect.outcomes import TRANSPORT
+from flavourbench.collect.plan import Estimate, Job, estimates
+from flavourbench.collect.status import usual_output
+
+_DOLLAR = 1_000_000
+
+
+def estimate_object(job: Job, journal: Path) -> dict[str, Any]:
+    """Requests, tokens and cost by model; nothing is sent or written.
+
+    Raises
+    ------
+    InputError, CheckError
+        The journal exists and cannot be read.
+    """
+    ended: dict[str, set[tuple[str, int]]] = {}
+    usual: dict[str, float] = {}
+    if os.path.lexists(journal):
+        prompts = {(task.id, task.prompt_sha256) for task in job.tasks.tasks}
+        routes = {route.digest: route.slot for route in job.roster.routes}
+        database = read_journal(journal)
+        try:
+            with explained(journal):
+                for block in blocks(database):
+                    slot = routes.get(block.digest)
+                    if slot is None:
+                        continue
+                    ended[slot] = {
+                        (cell.task_id, cell.repeat)
+                        for cell in endings(database, block.route_id)
+                        if (cell.task_id, cell.prompt_sha256) in prompts
+                        and not (job.retry_transport and cell.outcome == TRANSPORT)
+                    }
+                    length = usual_output(database, block.route_id)
+                    if length is not None:
+                        usual[slot] = length
+        finally:
+            database.close()
+    rows = estimates(job, ended, usual)
+    costs = [row.most_micro_dollars for row in rows]
+    return {
+        "requests": sum(row.requests for row in rows),
+        "most_dollars": None if None in costs else sum(cost or 0 for cost in costs) / _DOLLAR,
+        "models": [_row(row) for row in rows],
+    }
+
+
+def _row(row: Estimate) -> dict[str, Any]:
+    found = asdict(row)
+    for key in ("most_micro_dollars", "micro_dollars"):
+        value = found.pop(key)
+        found[key.replace("micro_", "")] = None if value is None else value / _DOLLAR
+    return found

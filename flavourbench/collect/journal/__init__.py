@@ -1,0 +1,1 @@
+"""The journal: one SQLite file that holds every attempt ever made, and what became of it."""

@@ -1,0 +1,180 @@
+"""Opening a journal: what it may stand on, and whether it is one and whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+
+from flavourbench.collect.journal.schema import APPLICATION, FORMAT, schema
+from flavourbench.errors import CheckError, InputError, os_reason, shown
+from flavourbench.folders import check_parent, existing_part, is_file
+
+#: Seconds to wait for another process that writes.
+_PATIENCE = 60.0
+#: File systems whose locks do not hold between hosts, by their names or the beginning of them.
+_NETWORKED = (
+    *("nfs", "cifs", "smb", "afs", "9p", "ceph", "lustre", "gpfs", "glusterfs", "beegfs"),
+    *("fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "fuse.rclone", "fuse.glusterfs", "davfs"),
+    *("webdav", "ncpfs", "orangefs", "pvfs"),
+)
+
+
+def open_journal(path: Path) -> sqlite3.Connection:
+    """Open a journal to write, or begin one where nothing is.
+
+    Every commit is on disk before the call that made it returns.
+
+    Raises
+    ------
+    InputError
+        The place cannot be written, is on a network, or holds something else.
+    CheckError
+        The journal is damaged. Nothing is written then.
+    """
+    _check_place(path)
+    new = not os.path.lexists(path) or path.stat().st_size == 0
+    connection = _connect(path, "rwc")
+    try:
+        with explained(path):
+            connection.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
+            if new:
+                connection.execute("PRAGMA journal_mode = WAL")
+                _begin(connection)
+            _check_content(path, connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def read_journal(path: Path) -> sqlite3.Connection:
+    """Open a journal to read, also while others write it.
+
+    Raises
+    ------
+    InputError
+        There is none, or something else.
+    CheckError
+        It is damaged.
+    """
+    if not os.path.lexists(path):
+        raise InputError(f"{shown(path, 200)}: no such journal (fb collect begins one)")
+    if not is_file(path):
+        raise InputError(f"{shown(path, 200)} is no journal: it is no plain file")
+    # Where nothing can be written, and nobody has it open, SQLite reads the file alone.
+    alone = not os.access(path.parent, os.W_OK) and not is_file(Path(f"{path}-wal"))
+    connection = _connect(path, "ro", immutable=alone)
+    try:
+        with explained(path):
+            connection.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
+            _check_content(path, connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: Path, mode: str, *, immutable: bool = False) -> sqlite3.Connection:
+    name = quote(str(path.absolute()))
+    address = f"file:{name}?mode={mode}{'&immutable=1' if immutable else ''}"
+    try:
+        return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise InputError(f"cannot open {shown(path, 200)}: {error}") from error
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    """Make the tables, unless another process just did."""
+    try:
+        connection.executescript(schema())
+    except sqlite3.OperationalError:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+            raise
+
+
+def _check_place(path: Path) -> None:
+    try:
+        check_parent(path.parent)
+        if os.path.lexists(path) and not is_file(path):
+            raise InputError(f"{shown(path, 200)} is no journal: it is no plain file")
+        if is_file(path) and not os.access(path, os.W_OK):
+            raise InputError(f"{shown(path, 200)} is not writable: use another journal")
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"cannot write {os_reason(error, path)}") from error
+    kind = file_system(path)
+    if kind.startswith(_NETWORKED):
+        raise InputError(
+            f"{shown(path, 200)} is on a network ({kind}), where locks do not hold:"
+            " use a disk of this machine"
+        )
+
+
+def file_system(path: Path) -> str:
+    """Kind of the file system that holds a path, in lower case; empty where unknown."""
+    place = os.path.realpath(existing_part(path))
+    best, kind = "", ""
+    try:
+        mounts = psutil.disk_partitions(all=True)
+    except (OSError, psutil.Error):
+        return ""
+    for mount in mounts:
+        below = place == mount.mountpoint or place.startswith(mount.mountpoint.rstrip("/") + "/")
+        if below and len(mount.mountpoint) >= len(best):
+            best, kind = mount.mountpoint, mount.fstype.lower()
+    return kind
+
+
+def _check_content(path: Path, connection: sqlite3.Connection) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    if application != APPLICATION:
+        raise InputError(f"{shown(path, 200)} is a database, but no journal: use another file")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != FORMAT:
+        raise InputError(
+            f"{shown(path, 200)} has journal format {version}: this version reads {FORMAT}"
+        )
+    found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found != "ok":
+        raise sqlite3.DatabaseError(found)
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turns errors of SQLite within the block into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise in_our_words(path, error) from error
+
+
+def in_our_words(path: Path, error: sqlite3.Error) -> InputError | CheckError:
+    """An error of SQLite in our words."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    where, words = shown(path, 200), shown(error, 200)
+    if code == sqlite3.SQLITE_NOTADB:
+        return InputError(f"{where} is no journal: {words}; it was left as it is")
+    if code == sqlite3.SQLITE_FULL:
+        return InputError(
+            f"cannot write {where}: the disk is full. What was stored is safe: make room, and run"
+            " the same command again"
+        )
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return InputError(f"cannot write {where}: {words}. What was stored is safe")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return InputError(f"{where} is held by another process for {_PATIENCE:.0f} s: try again")
+    return CheckError(
+        f"{where} is damaged ({words}); nothing was written. Restore a copy, or begin another"
+        " journal"
+    )

@@ -1,0 +1,157 @@
+"""What is written of attempts: requests and answers as they were, then what they were found to be.
+
+Each function is one change within a transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flavourbench.collect.outcomes import TRANSPORT, Raw, Reading
+from flavourbench.errors import CheckError, shown
+
+#: Answers are short, and there are many: speed counts.
+_LEVEL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Bytes with their digest, compressed."""
+
+    sha256: bytes
+    data: bytes
+
+
+def packed(content: bytes) -> Packed:
+    """Bytes, ready to be stored."""
+    return Packed(hashlib.sha256(content).digest(), zlib.compress(content, _LEVEL))
+
+
+def unpacked(sha256: bytes, data: bytes) -> bytes:
+    """Stored bytes.
+
+    Raises
+    ------
+    CheckError
+        They are not those that were stored.
+    """
+    try:
+        content = zlib.decompress(data)
+    except zlib.error as error:
+        raise CheckError(f"the journal is damaged: {shown(error)}") from error
+    if hashlib.sha256(content).digest() != sha256:
+        raise CheckError(f"the journal is damaged: blob {sha256.hex()[:12]} has another digest")
+    return content
+
+
+def keep_blob(database: sqlite3.Connection, blob: Packed) -> int:
+    """Id of stored bytes."""
+    made = database.execute(
+        "INSERT OR IGNORE INTO blob (sha256, data) VALUES (?, ?)", (blob.sha256, blob.data)
+    )
+    if made.rowcount:
+        return int(made.lastrowid or 0)
+    found = database.execute("SELECT id FROM blob WHERE sha256 = ?", (blob.sha256,)).fetchone()
+    return int(found[0])
+
+
+def keep_attempt(
+    database: sqlite3.Connection, cell_id: int, raw: Raw, body: Packed, began_at: int, latency: int
+) -> int:
+    """Id of an attempt at a claimed cell, which is durable before it is read.
+
+    Parameters
+    ----------
+    body : the bytes of ``raw``, packed outside of the transaction
+    began_at, latency : microseconds
+    """
+    made = database.execute(
+        "INSERT INTO attempt (cell_id, round, collector_id, request_id, began_at, latency, status,"
+        " headers, body_id, error, message) SELECT cell_id, round, collector_id, request_id,"
+        " ?, ?, ?, ?, ?, ?, ? FROM claim WHERE cell_id = ?",
+        (
+            *(began_at, latency, raw.status, json.dumps(dict(raw.headers))),
+            *(keep_blob(database, body), raw.error, raw.message, cell_id),
+        ),
+    )
+    return int(made.lastrowid or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a reading did to its cell.
+
+    Attributes
+    ----------
+    outcome : how the cell ended, or None where it is to be asked again
+    tries : attempts of this kind in this round so far
+    """
+
+    outcome: str | None
+    tries: int
+
+
+def keep_reading(
+    database: sqlite3.Connection, attempt_id: int, reading: Reading, bounds: Mapping[str, int]
+) -> Settled:
+    """Write what an attempt was found to be; a kind that reached its bound ends the cell.
+
+    Two collectors may read the attempt that a third one left: the first counts.
+    """
+    cell_id, round_ = database.execute(
+        "SELECT cell_id, round FROM attempt WHERE id = ?", (attempt_id,)
+    ).fetchone()
+    outcome, tries = reading.outcome, 1
+    if outcome is None:
+        tries += database.execute(
+            "SELECT count(*) FROM reading r JOIN attempt a ON a.id = r.attempt_id"
+            " WHERE a.cell_id = ? AND a.round = ? AND r.kind = ?",
+            (cell_id, round_, reading.kind),
+        ).fetchone()[0]
+        if tries >= bounds.get(reading.kind, tries + 1):
+            outcome = TRANSPORT
+    if _insert(database, attempt_id, cell_id, round_, reading, outcome):
+        due = reading.charge.due or 0
+        database.execute(
+            "UPDATE total SET requests = requests + 1, micro_dollars = micro_dollars + ?", (due,)
+        )
+    if outcome is None:  # held while it waits to be asked again, but nothing is under way
+        database.execute("UPDATE claim SET sent_at = 0, reserved = 0 WHERE cell_id = ?", (cell_id,))
+    else:
+        database.execute("DELETE FROM claim WHERE cell_id = ?", (cell_id,))
+    return Settled(outcome, tries)
+
+
+def _insert(
+    database: sqlite3.Connection,
+    attempt_id: int,
+    cell_id: int,
+    round_: int,
+    reading: Reading,
+    outcome: str | None,
+) -> bool:
+    reply, charge = reading.reply, reading.charge
+    tokens = charge.tokens
+    made = database.execute(
+        f"INSERT OR IGNORE INTO reading VALUES ({', '.join('?' * 19)})",
+        (
+            *(attempt_id, cell_id, round_, reading.kind, outcome, reading.reason),
+            " ".join(reading.flags),
+            *map(_safe, (reply.served, reply.provider, reply.finish_reason)),
+            None if reply.usage is None else json.dumps(reply.usage),
+            *(tokens.input, tokens.cached_input, tokens.cache_write),
+            *(tokens.output, tokens.reasoning, charge.estimated),
+            *(charge.micro_dollars, charge.gateway),
+        ),
+    )
+    return made.rowcount > 0
+
+
+def _safe(text: str | None) -> str | None:
+    """Without half characters, which SQLite refuses, or a length that nobody needs."""
+    return None if text is None else shown(text, 200)

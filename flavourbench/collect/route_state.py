@@ -1,0 +1,149 @@
+"""One route while it is collected: what is left, when the next request may go, how it fares."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from aiolimiter import AsyncLimiter
+
+from flavourbench.collect.contestants import Contestant, contestant
+from flavourbench.collect.outcomes import ANSWERED, BUSY, CONNECTION, SERVER, TRANSPORT, Raw
+from flavourbench.collect.route import Route
+from flavourbench.tasks.taskset import Task
+
+#: So many cells in a row that end in ``transport`` end their route for now.
+_HOPELESS = 20
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How often and when a failed request is tried again.
+
+    Attributes
+    ----------
+    bounds : kind of failure → tries of a cell in all
+    first, longest : seconds before the second try, doubled at each later one, up to a limit
+    patience : a server that asks for a longer wait ends its route for now, seconds
+    """
+
+    bounds: Mapping[str, int] = field(default_factory=lambda: {CONNECTION: 4, BUSY: 8, SERVER: 5})
+    first: float = 1.0
+    longest: float = 60.0
+    patience: float = 600.0
+
+    def delay(self, tries: int) -> float:
+        """Seconds to wait after so many tries, partly at random: not all come back at once."""
+        return random.uniform(0.5, 1.0) * min(self.longest, self.first * 2.0 ** (tries - 1))
+
+
+def asked_delay(raw: Raw) -> float | None:
+    """Seconds that a server asks to wait (Retry-After), or None."""
+    value = raw.headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value)) if value.isascii() else None
+    except ValueError:
+        pass
+    try:
+        when = parsedate_to_datetime(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+Cell = tuple[Task, int]
+
+
+def contestant_of(route: Route) -> Contestant:
+    """The contestant of a local route."""
+    given = {key: value for key, value in route.parameters.items() if key != "version"}
+    return contestant(route.model, given)
+
+
+class RouteState:
+    """What is left of a route, and how it fares.
+
+    Attributes
+    ----------
+    route, route_id : the route and its row
+    contestant : who answers where nobody is asked over a network, or None
+    total : cells in all
+    outcomes : outcome → number of cells that ended so, before this run too
+    requests, micro_dollars : attempts of this run, and what they cost as far as that is known
+    stopped : why the route was given up for now, or None
+    elsewhere : cells that another collector asks
+    """
+
+    def __init__(
+        self, route: Route, route_id: int, total: int, ended: Counter[str], cells: Iterator[Cell]
+    ) -> None:
+        self.route, self.route_id, self.total = route, route_id, total
+        self.contestant = contestant_of(route) if route.local else None
+        self.outcomes = ended
+        self.requests = self.micro_dollars = 0
+        self.stopped: str | None = None
+        self.elsewhere: list[Cell] = []
+        self._cells, self._again = cells, deque[Cell]()
+        self._failing = 0
+        self._not_before = 0.0
+        rate = route.requests_per_minute
+        # One request at a time, so that no burst meets a limit that is counted by seconds.
+        self._limiter = None if rate is None else AsyncLimiter(1, 60.0 / rate)
+
+    @property
+    def done(self) -> int:
+        """Cells that ended."""
+        return self.outcomes.total()
+
+    @property
+    def valid(self) -> int:
+        """Cells that were answered."""
+        return self.outcomes[ANSWERED]
+
+    @property
+    def left(self) -> int:
+        """Cells that may still be asked in this run."""
+        return 0 if self.stopped is not None else self.total - self.done - len(self.elsewhere)
+
+    def next_cell(self) -> Cell | None:
+        """A cell that nobody was given, or None at the end."""
+        if self.stopped is not None:
+            return None
+        return self._again.popleft() if self._again else next(self._cells, None)
+
+    def put_back(self, *cells: Cell) -> None:
+        """Cells to be given again."""
+        self._again.extend(cells)
+
+    def ended(self, outcome: str, reason: str) -> None:
+        """Count a cell that ended now; many failures in a row end the route for now."""
+        self.outcomes[outcome] += 1
+        self._failing = self._failing + 1 if outcome == TRANSPORT else 0
+        if self._failing >= _HOPELESS:
+            self.stop(f"{self._failing} cells in a row failed, the last with {reason}")
+
+    def stop(self, reason: str) -> None:
+        """Give the route up for now; the first reason stays."""
+        self.stopped = self.stopped or reason
+
+    def wait_until(self, seconds: float) -> None:
+        """No request of this route before so many seconds from now."""
+        loop = asyncio.get_running_loop()
+        self._not_before = max(self._not_before, loop.time() + seconds)
+
+    async def turn(self) -> None:
+        """Wait until the next request may go."""
+        loop = asyncio.get_running_loop()
+        while (wait := self._not_before - loop.time()) > 0:
+            await asyncio.sleep(wait)
+        if self._limiter is not None:
+            await self._limiter.acquire()

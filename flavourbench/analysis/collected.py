@@ -20,7 +20,7 @@ from flavourbench.tasks.taskset import Task, TaskSet
 
 #: Decimals of a point in basis points.
 _EXPONENT = 2
-SIMULATED = "simulated: at least one of these was made from the scores themselves, as a test"
+SIMULATED = "some of these are simulated: they choose by the scores themselves, as a test"
 
 
 def freeze_journal(

@@ -110,6 +110,8 @@ def _judging(basis: str, source: Source, coherence: int, demands: bool) -> Strat
         tied = [p for p, value in zip(left, values, strict=True) if value == best]
         chosen = PORTFOLIOS[draws.one(tied)]
         sentence = f"By {basis}, {named(chosen, question.choices)} suit {subject} best."
+        if len(tied) > 1:
+            sentence += f" This was drawn from {len(tied)} equal choices."
         return closed(sentence, chosen)
 
     return answer

@@ -86,7 +86,10 @@ class Contestant:
     parameters: Mapping[str, Any] = field(hash=False)
 
     def answer(self, task: Task, repeat: int) -> Said:
-        """The answer to a task: the same at every call, from every thread, on every machine.
+        """The answer to a task: the same at every call and from every thread.
+
+        Machines may differ where one rounds a logarithm otherwise, see :mod:`.knowledge`; in
+        cooks nothing does.
 
         Parameters
         ----------

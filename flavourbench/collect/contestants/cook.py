@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cache
 from itertools import accumulate
 from typing import Any
@@ -87,16 +87,18 @@ def _weights(temperature: Decimal) -> Callable[[int], int]:
     The exponential of a gap is that of its whole points times that of the rest, each in units
     of 2**-40. At temperature 0 the best portfolio alone has a weight.
     """
-    context = Context(prec=28)
+    # A context of its own: that of the thread may be anyone's.
+    context = Context(prec=28, rounding=ROUND_HALF_EVEN)
+    degree = context.multiply(temperature, Decimal(_POINT))
 
-    def power(gap: int) -> int:
+    def factor(gap: int) -> int:
         if not temperature:
             return int(gap == 0) << 40
-        exponent = context.divide(Decimal(-gap), temperature * _POINT)
-        return int((context.exp(exponent) * 2**40).to_integral_value(context=context))
+        power = context.exp(context.divide(Decimal(-gap), degree))
+        return int(context.to_integral_value(context.multiply(power, Decimal(2**40))))
 
-    points = [power(gap * _POINT) for gap in range(FULL // _POINT + 1)]
-    rest = [power(gap) for gap in range(_POINT)]
+    points = [factor(gap * _POINT) for gap in range(FULL // _POINT + 1)]
+    rest = [factor(gap) for gap in range(_POINT)]
 
     def weight(score: int) -> int:
         gap = FULL - score

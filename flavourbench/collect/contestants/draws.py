@@ -30,7 +30,7 @@ class Draws:
     def below(self, bound: int, word: int = 0) -> int:
         """A number from 0 to ``bound`` - 1, of that word.
 
-        Its probabilities are off by less than ``bound`` / 2**64.
+        The probability of any range of numbers is off by less than 2**-64.
         """
         start = word * _BITS // 8
         value = int.from_bytes(self._digest[start : start + _BITS // 8], "big")

@@ -15,7 +15,7 @@ class Entry:
     Attributes
     ----------
     slot : its slug
-    name : display name; of those that see the scores it begins with "Simulated: "
+    name : display name; of those that see the scores it begins with "Simulated"
     contestant : one of :data:`NAMES`
     parameters : of the contestant, where not as by default
     extra : the extra of the package that it needs, or None
@@ -48,7 +48,7 @@ _COOKS: tuple[tuple[str, Mapping[str, float]], ...] = (
 
 def _cook(temperature: str, rates: Mapping[str, float]) -> Entry:
     slot = f"cook-{temperature.replace('.', '-')}"
-    name = f"Simulated: cook at {temperature} points"
+    name = f"Simulated cook {temperature}"
     return Entry(slot, name, "cook", {"temperature": float(temperature), **rates})
 
 

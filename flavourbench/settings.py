@@ -150,6 +150,13 @@ class Table:
             raise self.wrong(key, "a text that can be printed")
         return value
 
+    def line(self, key: str) -> str:
+        """A text on one line, of up to 200 signs."""
+        value = self.text(key)
+        if "\n" in value or len(value) > 200:
+            raise self.wrong(key, "a text on one line, of up to 200 signs")
+        return value
+
     def template(self, key: str, fields: frozenset[str], *, all_of: bool = False) -> str:
         """A text with some (or ``all_of``) ``fields`` in braces."""
         value = self.text(key)

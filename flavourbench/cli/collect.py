@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
-from flavourbench.errors import CheckError, shown
+from flavourbench.errors import CheckError, InputError, shown
 
 if TYPE_CHECKING:
     from flavourbench.collect.collector import Collector
@@ -84,7 +85,7 @@ def command(
         chosen.only(model) if model else chosen,
         asked if limit is None else smoke(asked, limit),
         repeats=repeat,
-        limits=Limits(None if budget is None else round(budget * 10**6), max_requests),
+        limits=Limits(_micro_dollars(budget), max_requests),
         retry_transport=retry_transport,
         new_blocks=tuple(new_block or ()),
     )
@@ -92,6 +93,14 @@ def command(
         _tell_estimates(job, journal, json_output)
         return
     _collect(job, journal, json_output)
+
+
+def _micro_dollars(budget: float | None) -> int | None:
+    if budget is None:
+        return None
+    if not math.isfinite(budget):
+        raise InputError(f"--budget {budget}: use a number of dollars")
+    return round(budget * 10**6)
 
 
 def _tell_estimates(job: Job, journal: Path, json_output: bool) -> None:

@@ -39,6 +39,7 @@ def run_collector(journal: Path, job: Job) -> Collector:
 
             def stop(number: signal.Signals) -> None:
                 if received:
+                    meter.__exit__(None, None, None)  # a terminal gets its cursor back
                     os._exit(128 + number)
                 received.append(number)
                 collector.stop()

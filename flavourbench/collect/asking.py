@@ -92,7 +92,7 @@ class Asker:
     def read(self, raw: Raw, route: Route, task: Task, request: bytes) -> Reading:
         """Read an attempt; no key is in what was read."""
         reading = read_attempt(raw, route, task, request)
-        reason = self.scrubber.text(reading.reason)
+        reason = self.scrubber.of_text(reading.reason)
         return reading if reason == reading.reason else replace(reading, reason=reason)
 
     async def _pause(self, state: RouteState, raw: Raw, reading: Reading, tries: int) -> bool:

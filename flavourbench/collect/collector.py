@@ -12,7 +12,7 @@ from typing import Any
 from flavourbench.collect.asking import Asker
 from flavourbench.collect.http import HttpCaller
 from flavourbench.collect.journal.claims import Claimed, Denied, Over, Wanted
-from flavourbench.collect.journal.records import Settled, packed
+from flavourbench.collect.journal.records import Settled
 from flavourbench.collect.journal.session import open_session
 from flavourbench.collect.money import reserve
 from flavourbench.collect.outcomes import TRANSPORT
@@ -219,7 +219,7 @@ class Collector:
             state.route_id,
             self._tasks[cell[0].id],
             cell[1],
-            packed(request),
+            request,
             reserve(state.route, request) or 0,
         )
         while True:

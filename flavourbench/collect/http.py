@@ -9,16 +9,26 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping
+from functools import cache
 from types import TracebackType
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
 from flavourbench import __version__
-from flavourbench.collect.outcomes import CUT, DROPPED, TIMEOUT, TOO_LARGE, UNREACHABLE, Raw
+from flavourbench.collect.outcomes import (
+    CUT,
+    DROPPED,
+    ENCODING,
+    TIMEOUT,
+    TOO_LARGE,
+    UNREACHABLE,
+    Raw,
+)
 from flavourbench.collect.roster import loopback
 from flavourbench.collect.secret import Scrubber
-from flavourbench.errors import shown
+from flavourbench.errors import InputError, shown
 
 #: An answer of three labels is far shorter, however long its reasoning.
 LARGEST_BODY = 8 * 2**20
@@ -36,8 +46,7 @@ class HttpCaller:
 
     def __init__(self, scrubber: Scrubber) -> None:
         self._scrubber = scrubber
-        # Proxies of the environment are for other machines only.
-        self._here, self._away = (_session(trust_env=away) for away in (False, True))
+        self._session = _session()
 
     async def __aenter__(self) -> HttpCaller:
         return self
@@ -48,8 +57,7 @@ class HttpCaller:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._here.close()
-        await self._away.close()
+        await self._session.close()
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes, timeout: float) -> Raw:
         """Send a request; nothing that goes wrong with it raises.
@@ -58,18 +66,21 @@ class HttpCaller:
         ----------
         timeout : seconds until the answer has to be complete
         """
-        session = self._here if loopback(urlsplit(url).hostname or "") else self._away
         status: int | None = None
         seen: dict[str, str] = {}
         arrived = bytearray()
         problem: tuple[str, str] | None = None
         try:
             async with asyncio.timeout(timeout):
-                async with session.post(
-                    url, data=body, headers=headers, allow_redirects=False
+                async with self._session.post(
+                    url,
+                    data=body,
+                    headers=headers,
+                    allow_redirects=False,
+                    proxy=proxy_of(*urlsplit(url)[:2]),
                 ) as response:
                     status = response.status
-                    seen = self._scrubber.headers(response.headers.items())
+                    seen = self._scrubber.of_headers(response.headers.items())
                     async for part in response.content.iter_chunked(_PART):
                         arrived += part
                         if len(arrived) > LARGEST_BODY:
@@ -84,19 +95,61 @@ class HttpCaller:
             problem = UNREACHABLE, _words(error)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             problem = CUT, _words(error)
-        kind, words = problem or (None, "")
-        return Raw(
-            status, seen, self._scrubber.bytes(bytes(arrived)), kind, self._scrubber.text(words)
-        )
+        content = bytes(arrived)
+        if problem is None and not _is_text(content):
+            problem = ENCODING, "the answer is no UTF-8"
+        if problem is None:
+            return Raw(status, seen, self._scrubber.of_bytes(content))
+        # What is no text could hold anything: it is kept as far as it is some.
+        content = self._scrubber.of_cut(content.decode("utf-8", "replace").encode())
+        return Raw(status, seen, content, problem[0], self._scrubber.of_text(problem[1]))
 
 
-def _session(*, trust_env: bool) -> aiohttp.ClientSession:
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@cache
+def proxy_of(scheme: str, host: str) -> str | None:
+    """The proxy of the environment for a host; none for this machine.
+
+    aiohttp would find it too, but then also take logins from ``~/.netrc``.
+
+    Raises
+    ------
+    InputError
+        The variable holds no address; never with what it holds.
+    """
+    name = host.rpartition("@")[2]
+    if loopback(urlsplit(f"//{name}").hostname or "") or proxy_bypass(name):
+        return None
+    proxy = getproxies().get(scheme)
+    if not proxy:
+        return None
+    try:
+        whole = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        known = whole.scheme in ("http", "https") and whole.hostname and whole.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise InputError(f"the variable {scheme}_proxy holds no address of a proxy: set it anew")
+    return whole.geturl()
+
+
+def _session() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None),
-        trust_env=trust_env,
-        headers={"user-agent": f"flavourbench/{__version__}", "content-type": "application/json"},
+        headers={
+            "user-agent": f"flavourbench/{__version__}",
+            "content-type": "application/json",
+            "accept-encoding": "gzip, deflate",
+        },
         read_bufsize=_PART,
     )
 

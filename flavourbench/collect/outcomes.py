@@ -41,6 +41,7 @@ CONNECTION, BUSY, SERVER = "connection", "busy", "server"
 STOP, DROPPED, LOST = "stop", "dropped", "lost"
 #: Why an answer is not complete.
 UNREACHABLE, TIMEOUT, CUT, TOO_LARGE = "unreachable", "timeout", "cut", "too large"
+ENCODING = "encoding"
 _BUSY = (408, 409, 425, 429)
 _NULL_TOKENS = Tokens(0, 0, 0, 0)
 
@@ -172,7 +173,8 @@ def read_reply(raw: Raw, dialect: str) -> Reply:
 
 def _object(body: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(body)
+        # As text: of bytes the parser would take UTF-16 too, where no key has been looked for.
+        found = json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -26,12 +26,25 @@ _RESERVED = frozenset(
     {
         *("stream", "stream_options", "n", "candidateCount", "background"),
         *("system", "instructions", "systemInstruction", "system_instruction"),
-        *("messages", "input", "contents", "previous_response_id"),
+        *("messages", "input", "contents", "prompt", "conversation", "previous_response_id"),
+        *("candidate_count", "cachedContent", "cached_content", "models", "route"),
+        *("tools", "tool_choice", "functions", "plugins", "web_search_options"),
+        *("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"),
     }
 )
 _CAP_KEYS = ("max_tokens", "max_completion_tokens")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: Keys are written like other variables: only capitals tell the name of one from a key.
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
+#: Headers that are not free to hold a key.
+_TAKEN_HEADERS = frozenset(
+    {
+        *("host", "connection", "content-length", "content-type", "content-encoding", "expect"),
+        *("transfer-encoding", "te", "trailer", "upgrade", "accept", "accept-encoding", "cookie"),
+        *("user-agent", "keep-alive", "proxy-authorization", "anthropic-version"),
+    }
+)
+_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _MILLION = 1_000_000
 
 
@@ -105,8 +118,8 @@ def parse_roster(values: Mapping[str, Any]) -> Roster:
 def _route(table: Table) -> Route:
     slot = table.slug("slot")
     try:
-        name = table.text("name") if "name" in table else slot
-        dialect = table.text("dialect")
+        name = table.line("name") if "name" in table else slot
+        dialect = table.line("dialect")
         if dialect.startswith(LOCAL):
             route = local_route(slot, name, dialect.removeprefix(LOCAL), _optional(table))
         elif dialect in DIALECTS:
@@ -142,7 +155,7 @@ def local_route(slot: str, name: str, which: str, parameters: Mapping[str, Any])
 
 
 def _wire_route(table: Table, slot: str, name: str, dialect: str) -> Route:
-    model = table.text("model")
+    model = table.line("model")
     parameters: dict[str, Any] = {"max_output_tokens": table.integer("max_output_tokens", 1, 10**6)}
     if "effort" in table:
         parameters["effort"] = table.slug("effort")
@@ -166,8 +179,10 @@ def _wire_route(table: Table, slot: str, name: str, dialect: str) -> Route:
         model=model,
         served=tuple(table.texts("served", least=1)) if "served" in table else (model,),
         parameters=parameters,
-        provider=table.text("provider") if "provider" in table else None,
-        key_env=_matching(table, "key_env", _VARIABLE, "the name of a variable, never the key"),
+        provider=table.line("provider") if "provider" in table else None,
+        key_env=_matching(
+            table, "key_env", _VARIABLE, "the name of a variable in capitals, never the key"
+        ),
         key_header=_matching(table, "key_header", _HEADER, "the name of a header"),
         concurrency=table.integer("concurrency", 1, 1024) if "concurrency" in table else 8,
         requests_per_minute=table.integer(limit, 1, 10**6) if limit in table else None,
@@ -192,27 +207,42 @@ def _matching(table: Table, key: str, form: re.Pattern[str], what: str) -> str |
     value = table.text(key)
     if not form.fullmatch(value):
         # It may be the key itself, so it is not repeated.
-        raise InputError(f"{key} is no {what.removeprefix('the ')}: use {what}")
+        raise InputError(f"{key} does not look like {what}: never write the key itself")
+    if value.lower() in _TAKEN_HEADERS:
+        raise InputError(f"{key} is {shown(value)}, which holds something else: use another")
     return value
 
 
 def _address(table: Table) -> str:
     address = table.text("base_url").rstrip("/")
+    if {"@", "?", "#"} & {*address}:
+        # It may hold a key, so it is not repeated.
+        raise InputError(
+            "base_url holds more than host and path: name the variable of a key in key_env"
+        )
     try:
         parts = urlsplit(address)
         port, host = parts.port, parts.hostname
     except ValueError as error:
         raise table.wrong("base_url", "an address as in https://api.example.com/v1") from error
-    if parts.username or parts.password or parts.query or parts.fragment:
-        # It may hold a key, so it is not repeated.
-        raise InputError(
-            "base_url holds more than host and path: name the variable of a key in key_env"
-        )
-    if parts.scheme not in ("http", "https") or not host or port == 0:
+    if not address.isascii() or any(c.isspace() for c in address):
+        raise table.wrong("base_url", "an address without blanks, its host in ASCII")
+    if parts.scheme not in ("http", "https") or not _is_host(host) or port == 0:
         raise table.wrong("base_url", "an address as in https://api.example.com/v1")
-    if parts.scheme == "http" and not loopback(host):
+    if parts.scheme == "http" and not loopback(str(host)):
         raise table.wrong("base_url", "https: plain http is for this machine only (localhost)")
     return address
+
+
+def _is_host(host: str | None) -> bool:
+    """Whether it is a name or a number that an address can have."""
+    if not host:
+        return False
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return len(host) <= 253 and all(map(_LABEL.fullmatch, host.removesuffix(".").split(".")))
+    return True
 
 
 @cache

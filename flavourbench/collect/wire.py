@@ -121,6 +121,12 @@ def text_at(value: Any, *path: str | int) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
+def items_at(value: Any, *path: str | int) -> list[Any]:
+    """The list at a path, or an empty one."""
+    found = at(value, *path)
+    return found if isinstance(found, list) else []
+
+
 def listed_at(answer: Mapping[str, Any], key: str) -> list[Any]:
     """The list at ``key``, also where null stands for an empty one.
 
@@ -189,7 +195,7 @@ def merged(body: dict[str, Any], extra: Mapping[str, Any], place: str = "extra")
 
 def fallback_marked(answer: Mapping[str, Any], headers: Mapping[str, str]) -> bool:
     """Whether a gateway says that another model or provider stood in."""
-    if any(answer.get(key) not in (None, False, 0, "", "false") for key in _FALLBACK_KEYS):
+    if any(answer.get(key) and answer[key] != "false" for key in _FALLBACK_KEYS):
         return True
     return any(headers.get(name, "0").strip() not in ("0", "") for name in _FALLBACK_HEADERS)
 

@@ -35,10 +35,10 @@ class Meter:
         self._ids: dict[str, TaskID] = {}
         if self._console.is_terminal:
             self._bars = Progress(
-                TextColumn("{task.description}", table_column=None),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(20),
                 MofNCompleteColumn(),
-                TextColumn("{task.fields[words]}"),
+                TextColumn("{task.fields[words]}", markup=False),
                 console=self._console,
                 transient=True,
                 auto_refresh=False,

@@ -17,6 +17,7 @@ from flavourbench.collect.wire import (
     at,
     count,
     finish_of,
+    items_at,
     merged,
     split_tokens,
     text_at,
@@ -59,7 +60,7 @@ def read(answer: Mapping[str, Any]) -> Reply:
         raise MalformedError("no candidates")
     reason = text_at(candidates, 0, "finishReason")
     blocked = text_at(answer, "promptFeedback", "blockReason")
-    parts = at(candidates, 0, "content", "parts") or []
+    parts = items_at(candidates, 0, "content", "parts")
     # A part that is a thought is hidden reasoning.
     texts = [text_at(part, "text") or "" for part in parts if not at(part, "thought")]
     usage = at(answer, "usageMetadata")

@@ -20,6 +20,7 @@ from flavourbench.collect.wire import (
     at,
     count,
     finish_of,
+    items_at,
     joined_text,
     listed_at,
     merged,
@@ -64,7 +65,7 @@ def read(answer: Mapping[str, Any]) -> Reply:
         part
         for item in items
         if at(item, "type") == "message"
-        for part in (at(item, "content") or [])
+        for part in items_at(item, "content")
     ]
     status = text_at(answer, "status")
     reason = text_at(answer, "incomplete_details", "reason") if status == "incomplete" else status

@@ -11,11 +11,10 @@ from enum import Enum
 
 from flavourbench.collect.journal.process import Process, now, this_process
 from flavourbench.collect.journal.records import (
-    Packed,
     keep_attempt,
     keep_blob,
     keep_reading,
-    packed,
+    keep_request,
 )
 from flavourbench.collect.money import Charge
 from flavourbench.collect.outcomes import LOST, TRANSPORT, Raw, Reading
@@ -60,7 +59,7 @@ class Wanted:
     route_id: int
     task: int
     repeat: int
-    request: Packed
+    request: bytes
     reserve: int
 
 
@@ -130,7 +129,9 @@ def claim(
         "INSERT OR IGNORE INTO cell (route_id, task, repeat) VALUES (?, ?, ?)", key
     )
     cell_id, round_ = made.lastrowid or 0, 0
-    if not made.rowcount:  # it was asked before
+    if made.rowcount:
+        request_id = keep_blob(database, wanted.request)
+    else:  # it was asked before
         (cell_id,) = database.execute(
             "SELECT id FROM cell WHERE route_id = ? AND task = ? AND repeat = ?", key
         ).fetchone()
@@ -143,7 +144,7 @@ def claim(
             round_ = ended[1] + 1
         if _busy(database, cell_id):
             return Denied.TAKEN
-    request_id = keep_blob(database, wanted.request)
+        request_id = keep_request(database, cell_id, wanted.request)
     database.execute(
         "INSERT INTO claim VALUES (?, ?, ?, ?, ?, ?)",
         (cell_id, collector_id, round_, request_id, now(), wanted.reserve),
@@ -226,7 +227,7 @@ def _stored(database: sqlite3.Connection, cell_id: int, sent_at: int) -> bool:
 def _lose(database: sqlite3.Connection, cell_id: int, sent_at: int, reserved: int) -> None:
     """Write down a request whose answer nobody will see; it may have been charged for."""
     raw = Raw(None, {}, b"", LOST, "its collector ended before an answer came")
-    attempt = keep_attempt(database, cell_id, raw, packed(b""), sent_at, now() - sent_at)
+    attempt = keep_attempt(database, cell_id, raw, sent_at, now() - sent_at)
     due = Charge(Tokens(0, 0, 0, 0), reserved or None, None, True)
     reading = Reading(LOST, None, raw.message, ("estimated",), Reply(), due)
     keep_reading(database, attempt, reading, {})

@@ -38,12 +38,11 @@ def open_journal(path: Path) -> sqlite3.Connection:
         The journal is damaged. Nothing is written then.
     """
     _check_place(path)
-    new = not os.path.lexists(path) or path.stat().st_size == 0
     connection = _connect(path, "rwc")
     try:
         with explained(path):
             connection.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
-            if new:
+            if _blank(connection):
                 connection.execute("PRAGMA journal_mode = WAL")
                 _begin(connection)
             _check_content(path, connection)
@@ -83,12 +82,19 @@ def read_journal(path: Path) -> sqlite3.Connection:
 
 
 def _connect(path: Path, mode: str, *, immutable: bool = False) -> sqlite3.Connection:
-    name = quote(str(path.absolute()))
+    name = quote(os.fsencode(path.absolute()))
     address = f"file:{name}?mode={mode}{'&immutable=1' if immutable else ''}"
     try:
         return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
         raise InputError(f"cannot open {shown(path, 200)}: {error}") from error
+
+
+def _blank(connection: sqlite3.Connection) -> bool:
+    """Whether nothing has been made there, by nobody."""
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return bool(mark == tables == 0)
 
 
 def _begin(connection: sqlite3.Connection) -> None:
@@ -98,7 +104,7 @@ def _begin(connection: sqlite3.Connection) -> None:
     except sqlite3.OperationalError:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        if _blank(connection):
             raise
 
 

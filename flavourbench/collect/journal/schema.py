@@ -44,9 +44,9 @@ CREATE TABLE cell (
   repeat INTEGER NOT NULL,
   UNIQUE (route_id, task, repeat)
 ) STRICT;
-CREATE TABLE blob (                -- bytes, once each
+CREATE TABLE blob (                -- no index by digest: its random order would double each write
   id INTEGER PRIMARY KEY,
-  sha256 BLOB NOT NULL UNIQUE,     -- of the bytes before compression
+  sha256 BLOB NOT NULL,            -- of the bytes before compression
   data BLOB NOT NULL               -- zlib
 ) STRICT;
 CREATE TABLE attempt (             -- one a request; written before its answer is read

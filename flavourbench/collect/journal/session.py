@@ -58,7 +58,6 @@ class Session:
             records.keep_attempt,
             cell_id=cell_id,
             raw=raw,
-            body=records.packed(raw.body),
             began_at=began_at,
             latency=latency,
         )

@@ -96,11 +96,13 @@ def command(
 
 
 def _micro_dollars(budget: float | None) -> int | None:
+    from flavourbench.collect.wire import MICRO
+
     if budget is None:
         return None
     if not math.isfinite(budget):
         raise InputError(f"--budget {budget}: use a number of dollars")
-    return round(budget * 10**6)
+    return round(budget * MICRO)
 
 
 def _tell_estimates(job: Job, journal: Path, json_output: bool) -> None:

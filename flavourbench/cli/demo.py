@@ -31,6 +31,7 @@ def command(
     perfect; some are simulated from the scores and marked so. Their answers are journaled, the
     common core is frozen, analysed and released. Run again, it goes on with its journal.
     """
+    plan = Plan(draws, flips)
     load_arrow()
     from flavourbench.analysis.collected import freeze_journal, matrix_of
     from flavourbench.analysis.inference import infer
@@ -49,7 +50,6 @@ def command(
     tasks = read_all([path for path in panel_folders(BUNDLED) if path.name.startswith("test")])
     journal = folder / "journal.sqlite"
     run_collector(journal, Job(roster, tasks))
-    plan = Plan(draws, flips)
     database = read_journal(journal)
     try:
         chosen = [b for b in blocks(database) if b.slot in {r.slot for r in roster.routes}]

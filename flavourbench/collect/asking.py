@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from flavourbench.collect.dialects import dialect_of
 from flavourbench.collect.http import HttpCaller
 from flavourbench.collect.journal.claims import Denied, Limits
 from flavourbench.collect.journal.process import now
@@ -15,10 +13,7 @@ from flavourbench.collect.journal.records import Settled
 from flavourbench.collect.journal.session import Session
 from flavourbench.collect.money import reserve
 from flavourbench.collect.outcomes import BUSY, DROPPED, STOP, Raw, Reading, read_attempt
-from flavourbench.collect.route import Route
 from flavourbench.collect.route_state import Cell, Retries, RouteState, asked_delay
-from flavourbench.collect.secret import Scrubber, key_header
-from flavourbench.tasks.taskset import Task
 
 
 @dataclass(frozen=True)
@@ -28,15 +23,12 @@ class Asker:
     Attributes
     ----------
     session, caller : journal and network
-    keys, scrubber : keys by variable, and what removes them
     retries, limits : when to try again, and what may be spent
     ending : set once the run is to end
     """
 
     session: Session
     caller: HttpCaller
-    keys: Mapping[str, str]
-    scrubber: Scrubber
     retries: Retries
     limits: Limits
     ending: asyncio.Event
@@ -51,7 +43,7 @@ class Asker:
         """
         while True:
             raw, attempt = await self._attempt(state, cell, request, cell_id)
-            reading = self.read(raw, state.route, cell[0], request)
+            reading = read_attempt(raw, state.route, cell[0], request)
             state.requests += 1
             state.micro_dollars += reading.charge.due or 0
             kept = self.session.keep_reading(attempt, reading, self.retries.bounds)
@@ -82,18 +74,10 @@ class Asker:
             answer = {"contestant": route.model, "text": said.text, "refused": said.refused}
             raw = Raw(200, {}, json.dumps(answer, ensure_ascii=False).encode())
         else:
-            dialect = dialect_of(route.dialect)
-            key = key_header(route, dialect.KEY_HEADER, dialect.KEY_FORM, self.keys)
-            url = route.base_url + dialect.path(route)
-            headers = {**dialect.HEADERS, **key}
-            raw = await self.caller.post(url, headers, request, route.timeout)
+            raw = await self.caller.post(
+                state.url, state.headers, request, route.timeout, state.scrubber
+            )
         return raw, await self.session.keep_attempt(cell_id, raw, began, now() - began)
-
-    def read(self, raw: Raw, route: Route, task: Task, request: bytes) -> Reading:
-        """Read an attempt; no key is in what was read."""
-        reading = read_attempt(raw, route, task, request)
-        reason = self.scrubber.of_text(reading.reason)
-        return reading if reason == reading.reason else replace(reading, reason=reason)
 
     async def _pause(self, state: RouteState, raw: Raw, reading: Reading, tries: int) -> bool:
         """Wait until the cell may be asked again; False if it may not in this run."""

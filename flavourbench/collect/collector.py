@@ -15,11 +15,11 @@ from flavourbench.collect.journal.claims import Claimed, Denied, Over, Wanted
 from flavourbench.collect.journal.records import Settled
 from flavourbench.collect.journal.session import open_session
 from flavourbench.collect.money import reserve
-from flavourbench.collect.outcomes import TRANSPORT
+from flavourbench.collect.outcomes import TRANSPORT, read_attempt
 from flavourbench.collect.plan import Job, request_bytes
 from flavourbench.collect.route import Route
 from flavourbench.collect.route_state import Cell, Retries, RouteState
-from flavourbench.collect.secret import Scrubber, read_keys
+from flavourbench.collect.secret import read_keys
 
 #: Seconds that requests under way get to finish once the run is to end.
 GRACE = 0.8
@@ -81,16 +81,14 @@ class Collector:
         CheckError
             The journal is damaged.
         """
-        job, scrubber = self._job, Scrubber(self._keys.values())
+        job = self._job
         patience = max(route.timeout for route in job.roster.routes) + _SILENCE
         async with AsyncExitStack() as stack:
             self._session = await stack.enter_async_context(open_session(self._path, patience))
-            caller = await stack.enter_async_context(HttpCaller(scrubber))
+            caller = await stack.enter_async_context(HttpCaller())
             self._asker = Asker(
                 self._session,
                 caller,
-                self._keys,
-                scrubber,
                 self._retries,
                 job.limits,
                 self._ending,
@@ -141,7 +139,8 @@ class Collector:
             if key in ended and not (self._job.retry_transport and ended[key] == TRANSPORT)
         }
         cells = (cell for cell in self._job.cells() if (cell[0].id, cell[1]) not in over)
-        return RouteState(route, row, len(keys), Counter(over.values()), cells)
+        key = self._keys[route.slot]
+        return RouteState(route, row, key, len(keys), Counter(over.values()), cells)
 
     async def _supervise(self, workers: Iterable[Coroutine[Any, Any, None]]) -> None:
         """Run workers to their end, or to ours, which some may miss by a moment."""
@@ -190,7 +189,7 @@ class Collector:
         for left in await self._session.unread():
             route, task = routes.get(left.route_id), tasks.get(left.task)
             if route is not None and task is not None:
-                reading = self._asker.read(left.raw, route, task, left.request)
+                reading = read_attempt(left.raw, route, task, left.request)
                 await self._session.keep_reading(left.attempt_id, reading, self._retries.bounds)
         return freed
 

@@ -12,8 +12,7 @@ from flavourbench.collect.journal.queries import blocks, endings
 from flavourbench.collect.outcomes import TRANSPORT
 from flavourbench.collect.plan import Estimate, Job, estimates
 from flavourbench.collect.status import usual_output
-
-_DOLLAR = 1_000_000
+from flavourbench.collect.wire import MICRO
 
 
 def estimate_object(job: Job, journal: Path) -> dict[str, Any]:
@@ -51,7 +50,7 @@ def estimate_object(job: Job, journal: Path) -> dict[str, Any]:
     costs = [row.most_micro_dollars for row in rows]
     return {
         "requests": sum(row.requests for row in rows),
-        "most_dollars": None if None in costs else sum(cost or 0 for cost in costs) / _DOLLAR,
+        "most_dollars": None if None in costs else sum(cost or 0 for cost in costs) / MICRO,
         "models": [_row(row) for row in rows],
     }
 
@@ -60,5 +59,5 @@ def _row(row: Estimate) -> dict[str, Any]:
     found = asdict(row)
     for key in ("most_micro_dollars", "micro_dollars"):
         value = found.pop(key)
-        found[key.replace("micro_", "")] = None if value is None else value / _DOLLAR
+        found[key.replace("micro_", "")] = None if value is None else value / MICRO
     return found

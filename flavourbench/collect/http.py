@@ -37,15 +37,9 @@ _PART = 2**16
 
 
 class HttpCaller:
-    """Sends requests; a context manager.
+    """Sends requests; a context manager."""
 
-    Parameters
-    ----------
-    scrubber : removes keys from all that comes back
-    """
-
-    def __init__(self, scrubber: Scrubber) -> None:
-        self._scrubber = scrubber
+    def __init__(self) -> None:
         self._session = _session()
 
     async def __aenter__(self) -> HttpCaller:
@@ -59,12 +53,20 @@ class HttpCaller:
     ) -> None:
         await self._session.close()
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes, timeout: float) -> Raw:
+    async def post(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout: float,
+        scrubber: Scrubber,
+    ) -> Raw:
         """Send a request; nothing that goes wrong with it raises.
 
         Parameters
         ----------
         timeout : seconds until the answer has to be complete
+        scrubber : removes the key from all that comes back
         """
         status: int | None = None
         seen: dict[str, str] = {}
@@ -80,11 +82,11 @@ class HttpCaller:
                     proxy=proxy_of(*urlsplit(url)[:2]),
                 ) as response:
                     status = response.status
-                    seen = self._scrubber.of_headers(response.headers.items())
+                    seen = scrubber.of_headers(response.headers.items())
                     async for part in response.content.iter_chunked(_PART):
                         arrived += part
                         if len(arrived) > LARGEST_BODY:
-                            del arrived[LARGEST_BODY:]
+                            del arrived[_PART:]  # enough to see what it was
                             problem = TOO_LARGE, f"more than {LARGEST_BODY >> 20} MiB"
                             break
         except asyncio.CancelledError:
@@ -99,10 +101,10 @@ class HttpCaller:
         if problem is None and not _is_text(content):
             problem = ENCODING, "the answer is no UTF-8"
         if problem is None:
-            return Raw(status, seen, self._scrubber.of_bytes(content))
+            return Raw(status, seen, scrubber.of_bytes(content))
         # What is no text could hold anything: it is kept as far as it is some.
-        content = self._scrubber.of_cut(content.decode("utf-8", "replace").encode())
-        return Raw(status, seen, content, problem[0], self._scrubber.of_text(problem[1]))
+        content = scrubber.of_cut(content.decode("utf-8", "replace").encode())
+        return Raw(status, seen, content, problem[0], scrubber.of_text(problem[1]))
 
 
 def _is_text(content: bytes) -> bool:

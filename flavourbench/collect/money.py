@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from flavourbench.collect.route import Prices, Route
-from flavourbench.collect.wire import Tokens
+from flavourbench.collect.wire import NO_TOKENS, Tokens
 
-MICRO = 1_000_000
 #: Bytes of English text in a token, on the low side, so that estimates are on the high one.
 _BYTES_A_TOKEN = 3
 
@@ -36,10 +35,12 @@ class Charge:
         return self.micro_dollars if self.gateway is None else self.gateway
 
 
-def charge(route: Route, tokens: Tokens, gateway: int | None, estimated: bool) -> Charge:
-    """The charge for one attempt over a route."""
-    if route.local:
-        return Charge(tokens, 0, None, False)
+def charge(
+    route: Route, tokens: Tokens | None, gateway: int | None = None, *, estimated: bool = False
+) -> Charge:
+    """The charge for one attempt over a route; without tokens, of one that nobody charges for."""
+    if tokens is None or route.local:
+        return Charge(tokens or NO_TOKENS, 0, gateway, estimated and not route.local)
     ours = None if route.prices is None else price(tokens, route.prices)
     return Charge(tokens, ours, gateway, estimated)
 

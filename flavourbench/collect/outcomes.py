@@ -43,7 +43,6 @@ STOP, DROPPED, LOST = "stop", "dropped", "lost"
 UNREACHABLE, TIMEOUT, CUT, TOO_LARGE = "unreachable", "timeout", "cut", "too large"
 ENCODING = "encoding"
 _BUSY = (408, 409, 425, 429)
-_NULL_TOKENS = Tokens(0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +96,11 @@ def read_attempt(raw: Raw, route: Route, task: Task, request: bytes) -> Reading:
         outcome, reason, flags = _outcome(reply, route, task)
     elif kind == STOP and dialect_of(route.dialect).refusal(_object(raw.body) or {}):
         kind, outcome = ANSWER, "refused"
-    tokens = reply.tokens
-    if tokens is None:
-        tokens = _estimate(kind, reply, route, request, raw)
+    if reply.tokens is not None:
+        due = charge(route, reply.tokens, reply.cost)
+    else:
         flags.append("estimated")
-    due = charge(route, tokens, reply.cost, reply.tokens is None)
+        due = charge(route, _estimate(kind, reply, route, request, raw), reply.cost, estimated=True)
     return Reading(kind, outcome, reason, tuple(flags), reply, due)
 
 
@@ -136,7 +135,9 @@ def _failure_of(raw: Raw) -> tuple[str, str] | None:
 def _kind_of_status(status: int) -> str:
     if status in _BUSY:
         return BUSY
-    return SERVER if status >= 500 else STOP
+    if 300 <= status < 500:
+        return STOP
+    return SERVER if status >= 500 else CONNECTION
 
 
 def server_message(raw: Raw) -> str:
@@ -220,12 +221,12 @@ def _provider(name: str | None) -> str | None:
     return "".join(c for c in name.split("/")[0].casefold() if c.isalnum())
 
 
-def _estimate(kind: str, reply: Reply, route: Route, request: bytes, raw: Raw) -> Tokens:
-    """Tokens of an attempt that states none."""
+def _estimate(kind: str, reply: Reply, route: Route, request: bytes, raw: Raw) -> Tokens | None:
+    """Tokens of an attempt that states none; None where nothing can have been charged."""
     if kind == ANSWER:
         return Tokens(estimated_tokens(request), 0, 0, estimated_tokens(reply.text))
     if raw.status is not None and raw.status != 200:
-        return _NULL_TOKENS  # providers do not charge for what they turned away
+        return None  # providers do not charge for what they turned away
     if raw.error == UNREACHABLE:
-        return _NULL_TOKENS
+        return None
     return largest(route, request)  # it may have been written to the end

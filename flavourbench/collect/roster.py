@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from flavourbench.collect.contestants import ENTRIES, contestant
 from flavourbench.collect.dialects import DIALECTS, dialect_of
 from flavourbench.collect.route import LOCAL, Prices, Route
+from flavourbench.collect.wire import MICRO
 from flavourbench.errors import InputError, shown
 from flavourbench.identity import canonical_json, json_sha256
 from flavourbench.settings import Table, read_toml
@@ -45,7 +46,6 @@ _TAKEN_HEADERS = frozenset(
     }
 )
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-_MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ def _prices(table: Table) -> Prices:
         output=output,
         cached_input=dollars("cached_input", each),
         cache_write=dollars("cache_write", each),
-        request=dollars("request", Fraction(0)) * _MILLION,
+        request=dollars("request", Fraction(0)) * MICRO,
     )
     table.done()
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ from email.utils import parsedate_to_datetime
 from aiolimiter import AsyncLimiter
 
 from flavourbench.collect.contestants import Contestant, contestant
+from flavourbench.collect.dialects import dialect_of
 from flavourbench.collect.outcomes import ANSWERED, BUSY, CONNECTION, SERVER, TRANSPORT, Raw
 from flavourbench.collect.route import Route
+from flavourbench.collect.secret import Scrubber, key_header
 from flavourbench.tasks.taskset import Task
 
 #: So many cells in a row that end in ``transport`` end their route for now.
@@ -47,10 +50,8 @@ def asked_delay(raw: Raw) -> float | None:
     value = raw.headers.get("retry-after", "").strip()
     if not value:
         return None
-    try:
-        return max(0.0, float(value)) if value.isascii() else None
-    except ValueError:
-        pass
+    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]+)?", value):
+        return float(value)
     try:
         when = parsedate_to_datetime(value)
     except (ValueError, TypeError, OverflowError):
@@ -76,6 +77,7 @@ class RouteState:
     ----------
     route, route_id : the route and its row
     contestant : who answers where nobody is asked over a network, or None
+    url, headers, scrubber : where requests go, with which headers, and what removes the key
     total : cells in all
     outcomes : outcome → number of cells that ended so, before this run too
     requests, micro_dollars : attempts of this run, and what they cost as far as that is known
@@ -84,10 +86,21 @@ class RouteState:
     """
 
     def __init__(
-        self, route: Route, route_id: int, total: int, ended: Counter[str], cells: Iterator[Cell]
+        self,
+        route: Route,
+        route_id: int,
+        key: str | None,
+        total: int,
+        ended: Counter[str],
+        cells: Iterator[Cell],
     ) -> None:
         self.route, self.route_id, self.total = route, route_id, total
         self.contestant = contestant_of(route) if route.local else None
+        dialect = dialect_of(route.dialect)
+        self.url = route.base_url + dialect.path(route)
+        named = key_header(route, dialect.KEY_HEADER, dialect.KEY_FORM, key)
+        self.headers = {**dialect.HEADERS, **named}
+        self.scrubber = Scrubber(key)
         self.outcomes = ended
         self.requests = self.micro_dollars = 0
         self.stopped: str | None = None

@@ -11,9 +11,9 @@ from typing import Any
 from flavourbench.collect.journal.opening import explained, read_journal
 from flavourbench.collect.journal.queries import Block, blocks
 from flavourbench.collect.outcomes import ANSWERED, OUTCOMES
+from flavourbench.collect.wire import MICRO
 
 Status = dict[str, Any]
-_DOLLAR = 1_000_000
 
 
 def journal_status(path: Path) -> Status:
@@ -49,7 +49,7 @@ def _status(database: sqlite3.Connection, path: Path) -> Status:
         "left": sum(model["left"] for model in models),
         "under_way": claimed,
         "requests": requests,
-        "dollars": spent / _DOLLAR,
+        "dollars": spent / MICRO,
         "models": models,
     }
 
@@ -118,9 +118,9 @@ def _spend(database: sqlite3.Connection, block: Block) -> Status:
         "output_tokens": int(output),
         "reasoning_tokens": int(reasoning),
         "estimated_requests": int(estimated),
-        "dollars": None if requests and unknown == requests else spent / _DOLLAR,
+        "dollars": None if requests and unknown == requests else spent / MICRO,
         "requests_without_price": unknown,
-        "seconds_an_answer": None if latency is None else latency / _DOLLAR,
+        "seconds_an_answer": None if latency is None else latency / MICRO,
     }
 
 

@@ -11,6 +11,7 @@ from flavourbench.errors import InputError, shown
 
 #: How an answer ended. An unknown reason is judged by what was said.
 Finish = Literal["stop", "length", "refused", "unknown"]
+MICRO = 1_000_000
 #: Token counts beyond this are no counts.
 _MOST_TOKENS = 10**9
 #: Headers by which gateways say how many fallbacks they took.
@@ -38,6 +39,9 @@ class Tokens:
     cache_write: int
     output: int
     reasoning: int = 0
+
+
+NO_TOKENS = Tokens(0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,14 @@ def split_tokens(
         return None
     cached = min(cached or 0, inside)
     return Tokens(inside - cached, cached, 0, output, reasoning or 0)
+
+
+def gateway_cost(usage: Any) -> int | None:
+    """Micro-dollars that a gateway states as its own cost, or None."""
+    cost = at(usage, "cost")
+    if isinstance(cost, bool) or not isinstance(cost, (int, float)):
+        return None
+    return round(cost * MICRO) if 0 <= cost < MICRO else None
 
 
 def error_reply(error: Any) -> Reply:

@@ -102,7 +102,7 @@ def print_estimates(found: dict[str, Any]) -> None:
             ]
             for row in found["models"]
         ]
-        print_rows(out, screen, heads, rows, [5, 6])
+        print_rows(out, screen, heads, rows, [5, 6, 3, 2])
         total = "unknown: some prices are" if found["most_dollars"] is None else "at most"
         cost = "" if found["most_dollars"] is None else f" {_dollars(found['most_dollars'])}"
         dot = screen.glyphs.dot

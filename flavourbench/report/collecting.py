@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from flavourbench.collect.route_state import RouteState
+from flavourbench.collect.wire import MICRO
 from flavourbench.errors import shown
 
 #: Seconds between plain lines.
 _INTERVAL = 10.0
-_DOLLAR = 1_000_000
 #: Rows of a terminal that are kept for other things.
 _SPARE_ROWS = 3
 
@@ -81,7 +81,7 @@ class Meter:
         )
         since = sum(state.done - self._first[state.route.slot] for state in states)
         rate = since / max(time.monotonic() - self._began, 1e-9)
-        dollars = sum(state.micro_dollars for state in states) / _DOLLAR
+        dollars = sum(state.micro_dollars for state in states) / MICRO
         parts = [f"{valid:,} valid", f"{done - valid:,} failed", f"{rate:,.1f}/s"]
         if dollars:
             parts.append(f"${dollars:,.2f}")

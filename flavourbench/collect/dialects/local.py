@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from flavourbench.collect.route import Route
-from flavourbench.collect.wire import Reply, Tokens, at, text_at
+from flavourbench.collect.wire import NO_TOKENS, Reply, at, text_at
 
 KEY_HEADER, KEY_FORM = "", ""
 HEADERS: Mapping[str, str] = MappingProxyType({})
@@ -30,7 +30,7 @@ def read(answer: Mapping[str, Any]) -> Reply:
         finish="refused" if at(answer, "refused") else "stop",
         finish_reason="refused" if at(answer, "refused") else "stop",
         served=text_at(answer, "contestant"),
-        tokens=Tokens(0, 0, 0, 0),
+        tokens=NO_TOKENS,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +15,7 @@ from flavourbench.collect.wire import (
     count,
     error_reply,
     finish_of,
+    gateway_cost,
     joined_text,
     listed_at,
     merged,
@@ -35,7 +35,6 @@ _FINISH: Mapping[str, Finish] = MappingProxyType(
         "refusal": "refused",
     }
 )
-_MICRO = 1_000_000
 
 
 def path(route: Route) -> str:  # noqa: ARG001
@@ -91,7 +90,7 @@ def read(answer: Mapping[str, Any]) -> Reply:
             count(usage, "prompt_tokens_details", "cached_tokens"),
             count(usage, "completion_tokens_details", "reasoning_tokens"),
         ),
-        cost=_micro_dollars(at(usage, "cost")),
+        cost=gateway_cost(usage),
     )
 
 
@@ -101,12 +100,6 @@ def _text(content: Any) -> str:
     if isinstance(content, list):
         return joined_text(content, ("text", "output_text"))
     raise MalformedError("content that is no text")
-
-
-def _micro_dollars(cost: Any) -> int | None:
-    if isinstance(cost, bool) or not isinstance(cost, (int, float, Decimal)):
-        return None
-    return round(cost * _MICRO) if 0 <= cost < _MICRO else None
 
 
 def refusal(answer: Mapping[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from flavourbench.collect.wire import (
     at,
     count,
     finish_of,
+    gateway_cost,
     items_at,
     joined_text,
     listed_at,
@@ -86,4 +87,5 @@ def read(answer: Mapping[str, Any]) -> Reply:
             count(usage, "input_tokens_details", "cached_tokens"),
             count(usage, "output_tokens_details", "reasoning_tokens"),
         ),
+        cost=gateway_cost(usage),
     )

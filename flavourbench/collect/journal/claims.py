@@ -18,7 +18,7 @@ from flavourbench.collect.journal.records import (
 )
 from flavourbench.collect.money import Charge
 from flavourbench.collect.outcomes import LOST, TRANSPORT, Raw, Reading
-from flavourbench.collect.wire import Reply, Tokens
+from flavourbench.collect.wire import NO_TOKENS, Reply
 
 _SECOND = 1_000_000
 
@@ -228,6 +228,6 @@ def _lose(database: sqlite3.Connection, cell_id: int, sent_at: int, reserved: in
     """Write down a request whose answer nobody will see; it may have been charged for."""
     raw = Raw(None, {}, b"", LOST, "its collector ended before an answer came")
     attempt = keep_attempt(database, cell_id, raw, sent_at, now() - sent_at)
-    due = Charge(Tokens(0, 0, 0, 0), reserved or None, None, True)
+    due = Charge(NO_TOKENS, reserved or None, None, True)
     reading = Reading(LOST, None, raw.message, ("estimated",), Reply(), due)
     keep_reading(database, attempt, reading, {})

@@ -81,7 +81,22 @@ def read_journal(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _check_length(path: Path) -> None:
+    """Refuse a journal whose last page is cut: SQLite would fill it with zeros, silently."""
+    if not is_file(path) or is_file(Path(f"{path}-wal")):  # a log may hold what lacks
+        return
+    try:
+        with path.open("rb") as file:
+            head = file.read(18)
+        size = int.from_bytes(head[16:18], "big")
+        if size and head.startswith(b"SQLite format 3") and path.stat().st_size % size:
+            raise in_our_words(path, sqlite3.DatabaseError("its last page is cut"))
+    except OSError as error:
+        raise InputError(f"cannot read {os_reason(error, path)}") from error
+
+
 def _connect(path: Path, mode: str, *, immutable: bool = False) -> sqlite3.Connection:
+    _check_length(path)
     name = quote(os.fsencode(path.absolute()))
     address = f"file:{name}?mode={mode}{'&immutable=1' if immutable else ''}"
     try:

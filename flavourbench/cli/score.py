@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flavourbench.analysis.plan import Plan
 from flavourbench.cli.common import Json, echo_json, load_arrow, progress_bar
-from flavourbench.errors import CheckError
+from flavourbench.errors import CheckError, InputError, shown
+
+if TYPE_CHECKING:
+    from flavourbench.tasks.reward import Grade
+    from flavourbench.tasks.taskset import TaskSet
 
 DEFAULT = Plan()
 EXAMPLES = """\b
 Examples:
   fb tasks template test-1 answers.jsonl              the file to fill in
   fb score answers.jsonl --tasks test-1
-  fb score answers.jsonl --tasks test-1 --tasks test-2 --json"""
+  fb score answers.jsonl --tasks test-1 --tasks test-2 --json
+  fb score journal.sqlite --model my-model --tasks test-1"""
 
 
 def command(
@@ -24,7 +29,8 @@ def command(
         Path,
         typer.Argument(
             metavar="RESPONSES",
-            help='JSONL, one answer a line: {"task_id": …, "response": "…"}; null is missing.',
+            help='JSONL, one answer a line: {"task_id": …, "response": "…"}; null is missing.'
+            " Or a journal of fb collect.",
         ),
     ],
     tasks: Annotated[
@@ -35,6 +41,12 @@ def command(
             " the same.",
         ),
     ],
+    model: Annotated[
+        str | None, typer.Option(metavar="SLOT", help="Which model of a journal.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the tasks of fb collect --limit.")
+    ] = None,
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = DEFAULT.draws,
     flips: Annotated[int, typer.Option(help="Sign flips.")] = DEFAULT.flips,
     seed: Annotated[int, typer.Option(help="Seed of all random words.")] = DEFAULT.seed,
@@ -49,11 +61,9 @@ def command(
     load_arrow()
     from flavourbench.analysis.scoring import score_model, score_object
     from flavourbench.tasks.files import located, read_all
-    from flavourbench.tasks.responses import read_responses
-    from flavourbench.tasks.reward import grades
 
     chosen = read_all([located(path) for path in tasks])
-    graded = grades(chosen, read_responses(responses, chosen))
+    graded = _graded(responses, model, chosen if limit is None else chosen.smoke(limit))
     with progress_bar():
         found = score_model(graded, plan)
     if json_output:
@@ -64,3 +74,17 @@ def command(
         print_score(score_object(found), ", ".join(map(str, tasks)))
     if not found.comparable:
         raise CheckError(found.lacking)
+
+
+def _graded(responses: Path, model: str | None, tasks: TaskSet) -> list[Grade]:
+    from flavourbench.collect.journal.opening import is_journal
+    from flavourbench.tasks.responses import read_responses
+    from flavourbench.tasks.reward import grades
+
+    if is_journal(responses):
+        from flavourbench.analysis.collected import graded_journal
+
+        return graded_journal(responses, model, tasks)
+    if model is not None:
+        raise InputError(f"--model chooses from a journal, which {shown(responses)} is not")
+    return grades(tasks, read_responses(responses, tasks))

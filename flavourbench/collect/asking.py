@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
-from flavourbench.collect.http import HttpCaller
 from flavourbench.collect.journal.claims import Denied, Limits
 from flavourbench.collect.journal.process import now
 from flavourbench.collect.journal.records import Settled
@@ -15,6 +15,9 @@ from flavourbench.collect.money import reserve
 from flavourbench.collect.outcomes import BUSY, DROPPED, STOP, Raw, Reading, read_attempt
 from flavourbench.collect.route_state import Cell, Retries, RouteState, asked_delay
 
+if TYPE_CHECKING:
+    from flavourbench.collect.http import HttpCaller
+
 
 @dataclass(frozen=True)
 class Asker:
@@ -22,13 +25,13 @@ class Asker:
 
     Attributes
     ----------
-    session, caller : journal and network
+    session, caller : journal, and network if there is a route over one
     retries, limits : when to try again, and what may be spent
     ending : set once the run is to end
     """
 
     session: Session
-    caller: HttpCaller
+    caller: HttpCaller | None
     retries: Retries
     limits: Limits
     ending: asyncio.Event
@@ -73,8 +76,9 @@ class Asker:
             said = state.contestant.answer(*cell)
             answer = {"contestant": route.model, "text": said.text, "refused": said.refused}
             raw = Raw(200, {}, json.dumps(answer, ensure_ascii=False).encode())
-        else:
-            raw = await self.caller.post(
+        else:  # there is one wherever a route needs it
+            caller = cast("HttpCaller", self.caller)
+            raw = await caller.post(
                 state.url, state.headers, request, route.timeout, state.scrubber
             )
         return raw, await self.session.keep_attempt(cell_id, raw, began, now() - began)

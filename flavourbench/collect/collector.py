@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flavourbench.collect.asking import Asker
-from flavourbench.collect.http import HttpCaller
 from flavourbench.collect.journal.claims import Claimed, Denied, Over, Wanted
 from flavourbench.collect.journal.records import Settled
 from flavourbench.collect.journal.session import open_session
@@ -20,6 +19,10 @@ from flavourbench.collect.plan import Job, request_bytes
 from flavourbench.collect.route import Route
 from flavourbench.collect.route_state import Cell, Retries, RouteState
 from flavourbench.collect.secret import read_keys
+from flavourbench.errors import InputError
+
+if TYPE_CHECKING:
+    from flavourbench.collect.http import HttpCaller
 
 #: Seconds that requests under way get to finish once the run is to end.
 GRACE = 0.8
@@ -82,10 +85,12 @@ class Collector:
             The journal is damaged.
         """
         job = self._job
+        caller = _http_caller() if any(not r.local for r in job.roster.routes) else None
         patience = max(route.timeout for route in job.roster.routes) + _SILENCE
         async with AsyncExitStack() as stack:
             self._session = await stack.enter_async_context(open_session(self._path, patience))
-            caller = await stack.enter_async_context(HttpCaller())
+            if caller is not None:
+                await stack.enter_async_context(caller)
             self._asker = Asker(
                 self._session,
                 caller,
@@ -252,6 +257,17 @@ class Collector:
             self._freed.clear()
             await self._freed.wait()
         return not self._ending.is_set()
+
+
+def _http_caller() -> HttpCaller:
+    """What sends requests; its packages are an extra, which contestants do not need."""
+    try:
+        from flavourbench.collect.http import HttpCaller
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f'asking models needs {error.name}: pip install "flavourbench[collect]"'
+        ) from error
+    return HttpCaller()
 
 
 async def collect(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import zip_longest
 
 from flavourbench.collect.dialects import dialect_of
 from flavourbench.collect.journal.claims import Limits
@@ -55,17 +54,6 @@ class Job:
         for repeat in range(self.repeats):
             for task in self.tasks.tasks:
                 yield task, repeat
-
-
-def smoke(tasks: TaskSet, limit: int) -> TaskSet:
-    """The first tasks of every panel and family in turn, ``limit`` in all."""
-    groups: dict[tuple[str, str], list[Task]] = {}
-    for task in tasks.tasks:
-        groups.setdefault((task.panel, task.family), []).append(task)
-    turns = (task for turn in zip_longest(*groups.values()) for task in turn if task is not None)
-    chosen = {task.id for task, _ in zip(turns, range(limit), strict=False)}
-    kept = tuple(task for task in tasks.tasks if task.id in chosen)
-    return TaskSet(kept, tasks.environment, tasks.design, tasks.sources)
 
 
 def request_bytes(route: Route, prompt: str) -> bytes:

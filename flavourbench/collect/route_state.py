@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-
-from aiolimiter import AsyncLimiter
+from typing import TYPE_CHECKING
 
 from flavourbench.collect.contestants import Contestant, contestant
 from flavourbench.collect.dialects import dialect_of
@@ -19,6 +18,9 @@ from flavourbench.collect.outcomes import ANSWERED, BUSY, CONNECTION, SERVER, TR
 from flavourbench.collect.route import Route
 from flavourbench.collect.secret import Scrubber, key_header
 from flavourbench.tasks.taskset import Task
+
+if TYPE_CHECKING:
+    from aiolimiter import AsyncLimiter
 
 #: So many cells in a row that end in ``transport`` end their route for now.
 _HOPELESS = 20
@@ -70,6 +72,13 @@ def contestant_of(route: Route) -> Contestant:
     return contestant(route.model, given)
 
 
+def _limiter(requests_per_minute: int) -> AsyncLimiter:
+    from aiolimiter import AsyncLimiter
+
+    # One request at a time, so that no burst meets a limit that is counted by seconds.
+    return AsyncLimiter(1, 60.0 / requests_per_minute)
+
+
 class RouteState:
     """What is left of a route, and how it fares.
 
@@ -109,8 +118,7 @@ class RouteState:
         self._failing = 0
         self._not_before = 0.0
         rate = route.requests_per_minute
-        # One request at a time, so that no burst meets a limit that is counted by seconds.
-        self._limiter = None if rate is None else AsyncLimiter(1, 60.0 / rate)
+        self._limiter = None if rate is None else _limiter(rate)
 
     @property
     def done(self) -> int:

@@ -91,21 +91,18 @@ class Meter:
 
     def _draw(self, bars: Progress, states: Sequence[RouteState]) -> None:
         room = max(1, self._console.size.height - _SPARE_ROWS)
-        # Where not all fit, those at work are shown.
-        visible = [s for s in states if s.done < s.total and s.stopped is None]
-        chosen = {s.route.slot for s in (visible if len(states) > room else states)[:room]}
+        # Where not all fit, those at work are shown; only what is shown costs time.
+        if len(states) > room:
+            states = [s for s in states if s.done < s.total and s.stopped is None][:room]
+        for slot in self._ids.keys() - {state.route.slot for state in states}:
+            bars.remove_task(self._ids.pop(slot))
         for state in states:
             slot = state.route.slot
             if slot not in self._ids:
                 name = shown(state.route.name, 24)
                 self._ids[slot] = bars.add_task(name, total=state.total, words="")
             words = self._words([state]) if state.stopped is None else f"stopped: {state.stopped}"
-            bars.update(
-                self._ids[slot],
-                completed=state.done,
-                words=shown(words, 60),
-                visible=slot in chosen,
-            )
+            bars.update(self._ids[slot], completed=state.done, words=shown(words, 60))
         bars.refresh()
 
 

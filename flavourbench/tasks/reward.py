@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,19 +37,22 @@ class Grade:
     bps: int | None
 
 
-def grades(tasks: TaskSet, texts: Mapping[str, str]) -> list[Grade]:
+def grades(
+    tasks: TaskSet, texts: Mapping[str, str], reasons: Mapping[str, str] = MappingProxyType({})
+) -> list[Grade]:
     """Grades of all tasks in their order.
 
     Parameters
     ----------
-    texts : task id → answer; tasks without one are missing
+    texts : task id → answer
+    reasons : task id → why there is none; by default it is missing
     """
     parse = parser_named(tasks.parser)
     found = []
     for task in tasks.tasks:
         text = texts.get(task.id)
         if text is None:
-            found.append(Grade(task, None, MISSING, None))
+            found.append(Grade(task, None, reasons.get(task.id, MISSING), None))
             continue
         parsed = parse(text, task.choices)
         bps = None if parsed.selection is None else score_of(task, parsed.selection)

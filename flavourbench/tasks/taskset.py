@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, islice, zip_longest
 from types import MappingProxyType
 from typing import Any
 
@@ -253,6 +254,15 @@ class TaskSet:
         if not kept:
             raise InputError(f"no task of family {shown(family)}: use {listed([*self.families])}")
         return replace(self, tasks=kept)
+
+    def smoke(self, limit: int) -> TaskSet:
+        """``limit`` of the tasks in their order: the first of every panel and family in turn."""
+        groups: dict[tuple[str, str], list[Task]] = {}
+        for task in self.tasks:
+            groups.setdefault((task.panel, task.family), []).append(task)
+        turns = chain.from_iterable(zip_longest(*groups.values()))
+        chosen = {task.id for task in islice(filter(None, turns), limit)}
+        return replace(self, tasks=tuple(task for task in self.tasks if task.id in chosen))
 
 
 def joined(sets: Sequence[TaskSet]) -> TaskSet:

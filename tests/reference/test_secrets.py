@@ -141,7 +141,7 @@ FORMS: dict[str, Form] = {
     "json": lambda key, _: json.dumps(key)[1:-1],
     "json escaped": in_json,
     "json with slashes": lambda key, _: json.dumps(key)[1:-1].replace("/", "\\/"),
-    "json in json": lambda key, _: json.dumps(json.dumps(key)[1:-1])[1:-1],
+    "json in json": lambda key, chance: json.dumps(in_json(key, chance))[1:-1],
     "address": lambda key, _: quote(key, safe=""),
     "address, lower case": lambda key, _: re.sub(
         "%..", lambda found: found[0].lower(), quote(key, safe="")

@@ -54,6 +54,16 @@ def open_journal(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def is_journal(path: Path) -> bool:
+    """Whether a file is a journal, be it a damaged one: by the mark in its first bytes."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError:
+        return False
+    return head.startswith(b"SQLite format 3") and head[68:] == APPLICATION.to_bytes(4, "big")
+
+
 def read_journal(path: Path) -> sqlite3.Connection:
     """Open a journal to read, also while others write it.
 

@@ -49,9 +49,9 @@ def run() -> None:
             from flavourbench.cli.main import run as loaded
         loaded()
     except KeyboardInterrupt:
-        _leave(signal.SIGINT)
+        leave(signal.SIGINT)
     except Stopped as stopped:
-        _leave(stopped.signal)
+        leave(stopped.signal)
     finally:
         for number in STOPS:  # nothing is left to undo: a signal may end Python at once
             if signal.getsignal(number) in (_stop, signal.default_int_handler):
@@ -64,7 +64,8 @@ def _stop(number: int, _: FrameType | None) -> None:
     raise Stopped(number)
 
 
-def _leave(number: signal.Signals) -> None:
+def leave(number: signal.Signals) -> None:
+    """End the process at once, as after that signal."""
     with contextlib.suppress(OSError, AttributeError):  # standard error is closed
         sys.stderr.write(f"fb: {STOPS[number]}\n")
         sys.stderr.flush()

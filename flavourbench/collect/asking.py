@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from flavourbench.collect.journal.claims import Denied, Limits
+from flavourbench.collect.journal.claims import Claimed, Limits
 from flavourbench.collect.journal.process import now
 from flavourbench.collect.journal.records import Settled
 from flavourbench.collect.journal.session import Session
@@ -37,7 +37,7 @@ class Asker:
     ending: asyncio.Event
 
     async def ask(
-        self, state: RouteState, cell: Cell, request: bytes, cell_id: int
+        self, state: RouteState, cell: Cell, request: bytes, claimed: Claimed
     ) -> asyncio.Future[Settled] | None:
         """Ask a claimed cell until it ends, its route does, or the run.
 
@@ -45,7 +45,7 @@ class Asker:
         since the next cell need not wait for it.
         """
         while True:
-            raw, attempt = await self._attempt(state, cell, request, cell_id)
+            raw, attempt = await self._attempt(state, cell, request, claimed)
             reading = read_attempt(raw, state.route, cell[0], request)
             state.requests += 1
             state.micro_dollars += reading.charge.due or 0
@@ -60,16 +60,17 @@ class Asker:
             if reading.kind == STOP:
                 state.stop(reading.reason)
             if not await self._pause(state, raw, reading, settled.tries):
-                await self.session.release(cell_id)
+                await self.session.release(claimed)
                 return None
             cost = reserve(state.route, request) or 0
-            if await self.session.claim_again(cell_id, cost, self.limits) is Denied.LIMIT:
-                await self.session.release(cell_id)
+            denied = await self.session.claim_again(claimed, cost, self.limits)
+            if denied is not None:  # without money it is asked when there is some
+                await self.session.release(claimed)
                 state.put_back(cell)
                 return None
 
     async def _attempt(
-        self, state: RouteState, cell: Cell, request: bytes, cell_id: int
+        self, state: RouteState, cell: Cell, request: bytes, claimed: Claimed
     ) -> tuple[Raw, int]:
         began, route = now(), state.route
         if state.contestant is not None:
@@ -81,7 +82,7 @@ class Asker:
             raw = await caller.post(
                 state.url, state.headers, request, route.timeout, state.scrubber
             )
-        return raw, await self.session.keep_attempt(cell_id, raw, began, now() - began)
+        return raw, await self.session.keep_attempt(claimed, raw, began, now() - began)
 
     async def _pause(self, state: RouteState, raw: Raw, reading: Reading, tries: int) -> bool:
         """Wait until the cell may be asked again; False if it may not in this run."""

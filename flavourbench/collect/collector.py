@@ -88,9 +88,9 @@ class Collector:
         caller = _http_caller() if any(not r.local for r in job.roster.routes) else None
         patience = max(route.timeout for route in job.roster.routes) + _SILENCE
         async with AsyncExitStack() as stack:
-            self._session = await stack.enter_async_context(open_session(self._path, patience))
             if caller is not None:
                 await stack.enter_async_context(caller)
+            self._session = await stack.enter_async_context(open_session(self._path, patience))
             self._asker = Asker(
                 self._session,
                 caller,
@@ -112,6 +112,8 @@ class Collector:
 
     async def _collect(self) -> None:
         others = [asyncio.ensure_future(turn) for turn in (self._live(), self._look())]
+        for other in others:
+            other.add_done_callback(self._note)
         try:
             again = True
             while again and not self._ending.is_set():
@@ -212,8 +214,8 @@ class Collector:
                 state.elsewhere.append(cell)
             elif isinstance(claimed, Over):
                 state.outcomes[claimed.outcome] += 1
-            else:
-                await self._ask(state, cell, request, claimed.cell_id)
+            elif isinstance(claimed, Claimed):
+                await self._ask(state, cell, request, claimed)
 
     async def _claim(
         self, state: RouteState, cell: Cell, request: bytes
@@ -233,10 +235,10 @@ class Collector:
             if claimed is not Denied.LIMIT or not await self._room():
                 return claimed
 
-    async def _ask(self, state: RouteState, cell: Cell, request: bytes, cell_id: int) -> None:
+    async def _ask(self, state: RouteState, cell: Cell, request: bytes, claimed: Claimed) -> None:
         self._under_way += 1
         try:
-            kept = await self._asker.ask(state, cell, request, cell_id)
+            kept = await self._asker.ask(state, cell, request, claimed)
         finally:
             self._under_way -= 1
             self._freed.set()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from flavourbench.collect.journal.opening import explained, read_journal
+from flavourbench.collect.journal.opening import begun, check_journal, explained, read_journal
 from flavourbench.collect.journal.queries import blocks, endings
+from flavourbench.collect.journal.registry import check_routes
 from flavourbench.collect.outcomes import TRANSPORT
 from flavourbench.collect.plan import Estimate, Job, estimates
 from flavourbench.collect.status import usual_output
@@ -25,12 +25,14 @@ def estimate_object(job: Job, journal: Path) -> dict[str, Any]:
     """
     ended: dict[str, set[tuple[str, int]]] = {}
     usual: dict[str, float] = {}
-    if os.path.lexists(journal):
+    check_journal(journal)
+    if begun(journal):
         prompts = {(task.id, task.prompt_sha256) for task in job.tasks.tasks}
         routes = {route.digest: route.slot for route in job.roster.routes}
         database = read_journal(journal)
         try:
             with explained(journal):
+                check_routes(database, job.roster.routes, job.new_blocks)
                 for block in blocks(database):
                     slot = routes.get(block.digest)
                     if slot is None:

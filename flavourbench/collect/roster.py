@@ -148,8 +148,6 @@ def local_route(slot: str, name: str, which: str, parameters: Mapping[str, Any])
         model=which,
         served=(which,),
         parameters={"version": found.version, **found.parameters},
-        concurrency=64,
-        prices=None,
         simulated=found.simulated,
     )
 

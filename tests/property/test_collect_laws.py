@@ -182,7 +182,7 @@ def test_every_answer_is_read_and_kept(
     task = register_tasks(journal, [TASK])[TASK.id]
     found = claim(journal, enrol(journal, 60.0), Wanted(row, task, 0, b"{}", 0), Limits())
     assert isinstance(found, Claimed)
-    attempt = keep_attempt(journal, found.cell_id, raw, 1, 1)
+    attempt = keep_attempt(journal, found, raw, 1, 1)
     settled = keep_reading(journal, attempt, reading, {})
     assert settled.outcome == reading.outcome
     (kept,) = journal.execute("SELECT served, provider, reason FROM reading").fetchall()

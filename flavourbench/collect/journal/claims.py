@@ -65,9 +65,19 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A cell that is ours to ask."""
+    """A cell that is ours to ask.
+
+    Attributes
+    ----------
+    cell_id, round : of the cell, and how often it was reopened before
+    collector_id : whose it is
+    request_id : the stored request
+    """
 
     cell_id: int
+    round: int
+    collector_id: int
+    request_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +113,12 @@ def leave(database: sqlite3.Connection, collector_id: int) -> None:
     database.execute("DELETE FROM claim WHERE collector_id = ?", (collector_id,))
 
 
-def release(database: sqlite3.Connection, cell_id: int) -> None:
+def release(database: sqlite3.Connection, claimed: Claimed) -> None:
     """Give a cell up that is not under way."""
-    database.execute("DELETE FROM claim WHERE cell_id = ?", (cell_id,))
+    database.execute(
+        "DELETE FROM claim WHERE cell_id = ? AND collector_id = ?",
+        (claimed.cell_id, claimed.collector_id),
+    )
 
 
 def claim(
@@ -149,19 +162,20 @@ def claim(
         "INSERT INTO claim VALUES (?, ?, ?, ?, ?, ?)",
         (cell_id, collector_id, round_, request_id, now(), wanted.reserve),
     )
-    return Claimed(cell_id)
+    return Claimed(cell_id, round_, collector_id, request_id)
 
 
 def claim_again(
-    database: sqlite3.Connection, cell_id: int, reserve: int, limits: Limits
-) -> Claimed | Denied:
-    """Keep money for another request of a claimed cell, if there is some."""
+    database: sqlite3.Connection, claimed: Claimed, reserve: int, limits: Limits
+) -> Denied | None:
+    """Keep money for another request of a claimed cell, or say why not."""
     if not _within(database, limits, reserve):
         return Denied.LIMIT
-    database.execute(
-        "UPDATE claim SET sent_at = ?, reserved = ? WHERE cell_id = ?", (now(), reserve, cell_id)
+    kept = database.execute(
+        "UPDATE claim SET sent_at = ?, reserved = ? WHERE cell_id = ? AND collector_id = ?",
+        (now(), reserve, claimed.cell_id, claimed.collector_id),
     )
-    return Claimed(cell_id)
+    return None if kept.rowcount else Denied.TAKEN
 
 
 def _busy(database: sqlite3.Connection, cell_id: int) -> bool:
@@ -205,11 +219,13 @@ def take_over(database: sqlite3.Connection, collector_id: int) -> int:
         silent = (now() - seen_at) / _SECOND
         if Process(host, boot, pid, started).dead(silent, patience):
             rows = database.execute(
-                "SELECT cell_id, sent_at, reserved FROM claim WHERE collector_id = ?", (holder,)
+                "SELECT cell_id, round, collector_id, request_id, sent_at, reserved FROM claim"
+                " WHERE collector_id = ?",
+                (holder,),
             ).fetchall()
-            for cell_id, sent_at, reserved in rows:
-                if sent_at and not _stored(database, cell_id, sent_at):
-                    _lose(database, cell_id, sent_at, reserved)
+            for *claimed, sent_at, reserved in rows:
+                if sent_at and not _stored(database, claimed[0], sent_at):
+                    _lose(database, Claimed(*claimed), sent_at, reserved)
             freed += len(rows)
             leave(database, holder)
     return freed
@@ -224,10 +240,10 @@ def _stored(database: sqlite3.Connection, cell_id: int, sent_at: int) -> bool:
     )
 
 
-def _lose(database: sqlite3.Connection, cell_id: int, sent_at: int, reserved: int) -> None:
+def _lose(database: sqlite3.Connection, claimed: Claimed, sent_at: int, reserved: int) -> None:
     """Write down a request whose answer nobody will see; it may have been charged for."""
     raw = Raw(None, {}, b"", LOST, "its collector ended before an answer came")
-    attempt = keep_attempt(database, cell_id, raw, sent_at, now() - sent_at)
+    attempt = keep_attempt(database, claimed, raw, sent_at, now() - sent_at)
     due = Charge(NO_TOKENS, reserved or None, None, True)
     reading = Reading(LOST, None, raw.message, ("estimated",), Reply(), due)
     keep_reading(database, attempt, reading, {})

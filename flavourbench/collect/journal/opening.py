@@ -37,7 +37,11 @@ def open_journal(path: Path) -> sqlite3.Connection:
     CheckError
         The journal is damaged. Nothing is written then.
     """
-    _check_place(path)
+    check_journal(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {os_reason(error, path)}") from error
     connection = _connect(path, "rwc")
     try:
         with explained(path):
@@ -74,7 +78,7 @@ def read_journal(path: Path) -> sqlite3.Connection:
     CheckError
         It is damaged.
     """
-    if not os.path.lexists(path):
+    if not begun(path):
         raise InputError(f"{shown(path, 200)}: no such journal (fb collect begins one)")
     if not is_file(path):
         raise InputError(f"{shown(path, 200)} is no journal: it is no plain file")
@@ -133,15 +137,25 @@ def _begin(connection: sqlite3.Connection) -> None:
             raise
 
 
-def _check_place(path: Path) -> None:
+def begun(path: Path) -> bool:
+    """Whether anything is at the place of a journal, other than an empty file."""
+    return os.path.lexists(path) and not (is_file(path) and path.stat().st_size == 0)
+
+
+def check_journal(path: Path) -> None:
+    """Refuse a place where no journal can be; nothing is written.
+
+    Raises
+    ------
+    InputError
+        Nothing can be written there, it is no plain file, or it is on a network.
+    """
     try:
         check_parent(path.parent)
         if os.path.lexists(path) and not is_file(path):
             raise InputError(f"{shown(path, 200)} is no journal: it is no plain file")
         if is_file(path) and not os.access(path, os.W_OK):
             raise InputError(f"{shown(path, 200)} is not writable: use another journal")
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True)
     except OSError as error:
         raise InputError(f"cannot write {os_reason(error, path)}") from error
     kind = file_system(path)

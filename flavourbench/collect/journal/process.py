@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-#: A clock that is set changes what the system says of a start by so many seconds.
+#: Where the system computes a start from the clock, it may differ by so much.
 _DRIFT = 2.0
 
 
@@ -25,7 +25,7 @@ class Process:
     host : name of the host, and of the process namespace where there are several
     boot : id of the boot of the host
     pid : its number
-    started : when it started, seconds since 1970
+    started : when it started, as the system counts
     """
 
     host: str
@@ -46,13 +46,10 @@ class Process:
         if self.boot != here.boot:
             return True
         try:
-            found = psutil.Process(self.pid)
-            other = abs(found.create_time() - self.started) > _DRIFT
-            return other or found.status() == psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return True
-        except psutil.Error:  # it is there, but not ours to look at
+            started = _started(self.pid)
+        except (PermissionError, psutil.AccessDenied):  # it is there, but not ours to look at
             return False
+        return started is None or abs(started - self.started) > _DRIFT
 
 
 def this_process() -> Process:
@@ -62,7 +59,20 @@ def this_process() -> Process:
 
 @cache
 def _of(pid: int) -> Process:
-    return Process(_host(), _boot(), pid, psutil.Process(pid).create_time())
+    return Process(_host(), _boot(), pid, _started(pid) or 0.0)
+
+
+def _started(pid: int) -> float | None:
+    """When a process started; None where there is none (any more)."""
+    try:
+        if sys.platform == "linux":
+            # In ticks since the boot: what is computed from the clock moves when that is set.
+            state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+            return None if state[0] == b"Z" else float(state[19])
+        found = psutil.Process(pid)
+        return None if found.status() == psutil.STATUS_ZOMBIE else float(found.create_time())
+    except (FileNotFoundError, ProcessLookupError, psutil.NoSuchProcess):
+        return None
 
 
 def _host() -> str:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from flavourbench.collect.journal.records import unpacked
 from flavourbench.collect.outcomes import Raw
@@ -28,7 +29,7 @@ class Block:
     number: int
     route_id: int
     digest: str
-    content: dict[str, object]
+    content: dict[str, Any]
     simulated: bool
 
 
@@ -64,7 +65,8 @@ class Ended:
 def blocks(database: sqlite3.Connection) -> list[Block]:
     """The current block of every slot, in the order in which slots came."""
     rows = database.execute(
-        "SELECT b.slot, b.name, b.number, b.route_id, r.digest, r.content, b.simulated"
+        "SELECT b.slot, (SELECT n.name FROM name n WHERE n.slot = b.slot ORDER BY n.id DESC),"
+        " b.number, b.route_id, r.digest, r.content, b.simulated"
         " FROM block b JOIN route r ON r.id = b.route_id WHERE b.number ="
         " (SELECT max(number) FROM block x WHERE x.slot = b.slot)"
         " ORDER BY (SELECT min(rowid) FROM block x WHERE x.slot = b.slot)"

@@ -10,10 +10,14 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from flavourbench.collect.outcomes import TRANSPORT, Raw, Reading
 from flavourbench.errors import CheckError, shown
+
+if TYPE_CHECKING:
+    from flavourbench.collect.journal.claims import Claimed
 
 #: Requests and answers are short, and there are many: a small window saves most of the time of
 #: setting up, which costs more than compressing.
@@ -56,9 +60,9 @@ def keep_request(database: sqlite3.Connection, cell_id: int, content: bytes) -> 
 
 
 def keep_attempt(
-    database: sqlite3.Connection, cell_id: int, raw: Raw, began_at: int, latency: int
+    database: sqlite3.Connection, claimed: Claimed, raw: Raw, began_at: int, latency: int
 ) -> int:
-    """Id of an attempt at a claimed cell, which is durable before it is read.
+    """Id of an attempt at a cell, which is durable before it is read.
 
     Parameters
     ----------
@@ -66,11 +70,11 @@ def keep_attempt(
     """
     made = database.execute(
         "INSERT INTO attempt (cell_id, round, collector_id, request_id, began_at, latency, status,"
-        " headers, body_id, error, message) SELECT cell_id, round, collector_id, request_id,"
-        " ?, ?, ?, ?, ?, ?, ? FROM claim WHERE cell_id = ?",
+        " headers, body_id, error, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
+            *(claimed.cell_id, claimed.round, claimed.collector_id, claimed.request_id),
             *(began_at, latency, raw.status, json.dumps(dict(raw.headers))),
-            *(keep_blob(database, raw.body), raw.error, raw.message, cell_id),
+            *(keep_blob(database, raw.body), raw.error, raw.message),
         ),
     )
     return int(made.lastrowid or 0)
@@ -95,10 +99,11 @@ def keep_reading(
 ) -> Settled:
     """Write what an attempt was found to be; a kind that reached its bound ends the cell.
 
-    Two collectors may read the attempt that a third one left: the first counts.
+    Two collectors may read the attempt that a third one left, and an answer may come when its
+    claim was given up and the cell has ended: what is written first counts.
     """
-    cell_id, round_ = database.execute(
-        "SELECT cell_id, round FROM attempt WHERE id = ?", (attempt_id,)
+    cell_id, round_, owner = database.execute(
+        "SELECT cell_id, round, collector_id FROM attempt WHERE id = ?", (attempt_id,)
     ).fetchone()
     outcome, tries = reading.outcome, 1
     if outcome is None:
@@ -109,15 +114,19 @@ def keep_reading(
         ).fetchone()[0]
         if tries >= bounds.get(reading.kind, tries + 1):
             outcome = TRANSPORT
-    if _insert(database, attempt_id, cell_id, round_, reading, outcome):
-        due = reading.charge.due or 0
-        database.execute(
-            "UPDATE total SET requests = requests + 1, micro_dollars = micro_dollars + ?", (due,)
-        )
+    if not _insert(database, attempt_id, cell_id, round_, reading, outcome):
+        (outcome,) = database.execute(
+            "SELECT outcome FROM reading WHERE cell_id = ? AND round = ? AND outcome IS NOT NULL"
+            " UNION ALL SELECT NULL LIMIT 1",
+            (cell_id, round_),
+        ).fetchone()
+        late = replace(reading, flags=(*reading.flags, "late"))
+        _insert(database, attempt_id, cell_id, round_, late, None)
     if outcome is None:  # held while it waits to be asked again, but nothing is under way
-        database.execute("UPDATE claim SET sent_at = 0, reserved = 0 WHERE cell_id = ?", (cell_id,))
+        change = "UPDATE claim SET sent_at = 0, reserved = 0"
     else:
-        database.execute("DELETE FROM claim WHERE cell_id = ?", (cell_id,))
+        change = "DELETE FROM claim"
+    database.execute(f"{change} WHERE cell_id = ? AND collector_id = ?", (cell_id, owner))
     return Settled(outcome, tries)
 
 
@@ -129,6 +138,7 @@ def _insert(
     reading: Reading,
     outcome: str | None,
 ) -> bool:
+    """Whether it was written: the attempt was not read yet, nor the cell ended in its round."""
     reply, charge = reading.reply, reading.charge
     tokens = charge.tokens
     made = database.execute(
@@ -143,7 +153,12 @@ def _insert(
             *(charge.micro_dollars, charge.gateway),
         ),
     )
-    return made.rowcount > 0
+    if made.rowcount:
+        database.execute(
+            "UPDATE total SET requests = requests + 1, micro_dollars = micro_dollars + ?",
+            (charge.due or 0,),
+        )
+    return bool(made.rowcount)
 
 
 def _safe(text: str | None) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from flavourbench.collect.journal.process import now
+from flavourbench.collect.journal.queries import blocks
 from flavourbench.collect.route import Route
 from flavourbench.errors import InputError, shown
 from flavourbench.identity import canonical_json
@@ -19,6 +20,39 @@ def register_routes(
 ) -> dict[str, int]:
     """Row of each route by slot; a slot that is new, or a new block of it, is written down.
 
+    Raises
+    ------
+    InputError
+        See :func:`check_routes`.
+    """
+    check_routes(database, routes, new_blocks)
+    found = {}
+    for route in routes:
+        row = _route_row(database, route)
+        number, latest = database.execute(
+            "SELECT coalesce(max(number), 0), route_id FROM block WHERE slot = ?", (route.slot,)
+        ).fetchone()
+        if latest != row:
+            database.execute(
+                "INSERT INTO block VALUES (?, ?, ?, ?, ?)",
+                (route.slot, number + 1, row, route.simulated, now()),
+            )
+        named = database.execute(
+            "SELECT name FROM name WHERE slot = ? ORDER BY id DESC LIMIT 1", (route.slot,)
+        ).fetchone()
+        if named != (route.name,):
+            database.execute(
+                "INSERT INTO name (slot, name) VALUES (?, ?)", (route.slot, route.name)
+            )
+        found[route.slot] = row
+    return found
+
+
+def check_routes(
+    database: sqlite3.Connection, routes: Sequence[Route], new_blocks: Collection[str]
+) -> None:
+    """Refuse routes that a journal has in another place; nothing is written.
+
     Parameters
     ----------
     new_blocks : slots whose route may differ from the one they had
@@ -26,32 +60,26 @@ def register_routes(
     Raises
     ------
     InputError
-        A slot with another route than before, not among ``new_blocks``.
+        A slot with another route than before, not among ``new_blocks``; a route that is
+        another slot's.
     """
-    found = {}
+    known = {block.slot: block for block in blocks(database)}
+    owners = {block.digest: block.slot for block in known.values()}
     for route in routes:
-        row = _route_row(database, route)
-        latest = database.execute(
-            "SELECT b.number, b.route_id, r.content FROM block b JOIN route r ON r.id = b.route_id"
-            " WHERE slot = ? ORDER BY number DESC LIMIT 1",
-            (route.slot,),
-        ).fetchone()
-        number = 1 if latest is None else latest[0]
-        if latest is not None and latest[1] != row:
-            if route.slot not in new_blocks:
-                raise InputError(
-                    f"slot {shown(route.slot)} had another route in this journal"
-                    f" ({changes(json.loads(latest[2]), route.content)}): answers of two routes"
-                    f" are never pooled. Begin a new block with --new-block {shown(route.slot)},"
-                    " or use another journal"
-                )
-            number += 1
-        database.execute(
-            "INSERT OR IGNORE INTO block VALUES (?, ?, ?, ?, ?, ?)",
-            (route.slot, number, row, route.name, route.simulated, now()),
-        )
-        found[route.slot] = row
-    return found
+        owner = owners.get(route.digest, route.slot)
+        if owner != route.slot:
+            raise InputError(
+                f"slot {shown(route.slot)} has the route of slot {shown(owner)} in this journal:"
+                " keep that name, or use another journal"
+            )
+        before = known.get(route.slot)
+        if before and before.digest != route.digest and route.slot not in new_blocks:
+            raise InputError(
+                f"slot {shown(route.slot)} had another route in this journal"
+                f" ({changes(before.content, route.content)}): answers of two routes are never"
+                f" pooled. Begin a new block with --new-block {shown(route.slot)}, or use another"
+                " journal"
+            )
 
 
 def _route_row(database: sqlite3.Connection, route: Route) -> int:

@@ -12,7 +12,7 @@ FORMAT = 1
 APPLICATION = 0x66626A31
 
 #: What happened: appended, never changed.
-_HISTORY = ("route", "block", "task", "cell", "blob", "attempt", "reading")
+_HISTORY = ("route", "block", "name", "task", "cell", "blob", "attempt", "reading")
 
 _TABLES = """
 CREATE TABLE route (
@@ -24,10 +24,14 @@ CREATE TABLE block (               -- routes of a slot, in the order in which th
   slot TEXT NOT NULL,
   number INTEGER NOT NULL,
   route_id INTEGER NOT NULL REFERENCES route,
-  name TEXT NOT NULL,
   simulated INTEGER NOT NULL,
   began_at INTEGER NOT NULL,       -- microseconds since 1970, as all times
   PRIMARY KEY (slot, number)
+) STRICT;
+CREATE TABLE name (                -- display names of a slot; the latest counts
+  id INTEGER PRIMARY KEY,
+  slot TEXT NOT NULL,
+  name TEXT NOT NULL
 ) STRICT;
 CREATE TABLE task (
   id INTEGER PRIMARY KEY,
@@ -91,7 +95,7 @@ CREATE TABLE collector (           -- processes that write here
   host TEXT NOT NULL,
   boot TEXT NOT NULL,
   pid INTEGER NOT NULL,
-  started REAL NOT NULL,           -- of the process
+  started REAL NOT NULL,           -- the process, as its system counts
   patience REAL NOT NULL,          -- seconds of silence after which another host gives it up
   seen_at INTEGER NOT NULL
 ) STRICT;

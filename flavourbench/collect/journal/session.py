@@ -47,16 +47,16 @@ class Session:
         )
         return await self._writer.do(make)
 
-    async def claim_again(self, cell_id: int, reserve: int, limits: Limits) -> Claimed | Denied:
+    async def claim_again(self, claimed: Claimed, reserve: int, limits: Limits) -> Denied | None:
         """See :func:`.claims.claim_again`."""
-        make = partial(claims.claim_again, cell_id=cell_id, reserve=reserve, limits=limits)
+        make = partial(claims.claim_again, claimed=claimed, reserve=reserve, limits=limits)
         return await self._writer.do(make)
 
-    async def keep_attempt(self, cell_id: int, raw: Raw, began_at: int, latency: int) -> int:
+    async def keep_attempt(self, claimed: Claimed, raw: Raw, began_at: int, latency: int) -> int:
         """See :func:`.records.keep_attempt`."""
         make = partial(
             records.keep_attempt,
-            cell_id=cell_id,
+            claimed=claimed,
             raw=raw,
             began_at=began_at,
             latency=latency,
@@ -70,9 +70,9 @@ class Session:
         make = partial(records.keep_reading, attempt_id=attempt_id, reading=reading, bounds=bounds)
         return self._writer.do(make)
 
-    async def release(self, cell_id: int) -> None:
+    async def release(self, claimed: Claimed) -> None:
         """Give a claimed cell up."""
-        await self._writer.do(partial(claims.release, cell_id=cell_id))
+        await self._writer.do(partial(claims.release, claimed=claimed))
 
     async def ended_cells(self, route_id: int) -> dict[tuple[int, int], str]:
         """See :func:`.queries.ended_cells`."""
@@ -105,7 +105,8 @@ async def open_session(path: Path, patience: float) -> AsyncIterator[Session]:
     InputError, CheckError
         See :func:`.opening.open_journal`.
     """
-    connection = open_journal(path)
+    # It may wait for another process, while a signal to stop has to be heard.
+    connection = await asyncio.to_thread(open_journal, path)
     try:
         writer = Writer(connection, path)
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import queue
 import sqlite3
 import threading
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from flavourbench.collect.journal.opening import in_our_words
+from flavourbench.errors import InputError, shown
 
 _T = TypeVar("_T")
 #: Changes that share one commit at most, so that another collector gets its turn.
@@ -41,8 +43,10 @@ class Writer:
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection, self._path = connection, path
+        self._file = os.stat(path)  # noqa: PTH116
         self._loop = asyncio.get_running_loop()
         self._changes: queue.SimpleQueue[_Change | None] = queue.SimpleQueue()
+        self._lock, self._made = threading.Lock(), list[_Change]()
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
@@ -79,12 +83,12 @@ class Writer:
             ended = change is None
             if group:
                 self._commit(group)
-                with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits
-                    self._loop.call_soon_threadsafe(_deliver, group)
+                self._hand_over(group)
 
     def _commit(self, group: list[_Change]) -> None:
         database = self._connection
         try:
+            self._check_file()
             database.execute("BEGIN IMMEDIATE")
             for change in group:
                 change.result = change.make(database)
@@ -97,12 +101,37 @@ class Writer:
             for change in group:
                 change.error = ours
 
+    def _check_file(self) -> None:
+        """Refuse to go on where the journal was moved away: all would be lost, and paid for."""
+        try:
+            there = os.path.samestat(self._file, os.stat(self._path))  # noqa: PTH116
+        except OSError:
+            there = False
+        if not there:
+            raise InputError(
+                f"{shown(self._path, 200)} was moved or removed while it was written: nothing more"
+                " is asked"
+            )
 
-def _deliver(group: list[_Change]) -> None:
-    for change in group:
-        if change.waiting.cancelled():
-            continue
-        if change.error is None:
-            change.waiting.set_result(change.result)
-        else:
-            change.waiting.set_exception(change.error)
+    def _hand_over(self, group: list[_Change]) -> None:
+        """Give results to the loop, which is woken once for all that it has not fetched yet.
+
+        Each waking is a byte in a pipe that signals need too, and that holds few hundred.
+        """
+        with self._lock:
+            waking = not self._made
+            self._made += group
+        if waking:
+            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits
+                self._loop.call_soon_threadsafe(self._deliver)
+
+    def _deliver(self) -> None:
+        with self._lock:
+            made, self._made = self._made, []
+        for change in made:
+            if change.waiting.cancelled():
+                continue
+            if change.error is None:
+                change.waiting.set_result(change.result)
+            else:
+                change.waiting.set_exception(change.error)

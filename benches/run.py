@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benches.baseline import BaselineResult, published_way
+from benches.collect import bench_collect
 from benches.environment import bench_environment
 from benches.report import say, timed
 from benches.tasks import bench_tasks
@@ -277,6 +278,7 @@ def main() -> int:
     bench_analysis(matrix, plan, 1 if quick else 3)
     bench_environment(3 if quick else 7)
     bench_tasks(3 if quick else 7)
+    bench_collect(1 if quick else 3)
     bench_commands()
     bench_memory()
     bench_scaling(quick)

@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from flavourbench.collect.journal.claims import Claimed, Limits
+from flavourbench.collect.journal.claims import Limits
 from flavourbench.collect.journal.process import now
-from flavourbench.collect.journal.records import Settled
+from flavourbench.collect.journal.records import Claimed, Settled
 from flavourbench.collect.journal.session import Session
 from flavourbench.collect.money import reserve
 from flavourbench.collect.outcomes import BUSY, DROPPED, STOP, Raw, Reading, read_attempt

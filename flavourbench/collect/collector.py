@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flavourbench.collect.asking import Asker
-from flavourbench.collect.journal.claims import Claimed, Denied, Over, Wanted
-from flavourbench.collect.journal.records import Settled
+from flavourbench.collect.journal.claims import Denied, Over, Wanted
+from flavourbench.collect.journal.records import Claimed, Settled
 from flavourbench.collect.journal.session import open_session
 from flavourbench.collect.money import reserve
 from flavourbench.collect.outcomes import TRANSPORT, read_attempt
@@ -73,6 +73,7 @@ class Collector:
     def stop(self) -> None:
         """End soon: nothing new is asked, and what is under way gets a moment."""
         self._ending.set()
+        self._freed.set()
 
     async def run(self) -> None:
         """Collect until nothing is left that can be asked.
@@ -151,20 +152,17 @@ class Collector:
 
     async def _supervise(self, workers: Iterable[Coroutine[Any, Any, None]]) -> None:
         """Run workers to their end, or to ours, which some may miss by a moment."""
-        tasks = {asyncio.ensure_future(worker) for worker in workers}
-        ending = asyncio.ensure_future(self._ending.wait())
-        while tasks and not self._ending.is_set():
-            done, _ = await asyncio.wait({*tasks, ending}, return_when=asyncio.FIRST_COMPLETED)
-            tasks -= done
-            for task in done - {ending}:
-                self._note(task)
+        tasks = [asyncio.ensure_future(worker) for worker in workers]
+        for task in tasks:
+            task.add_done_callback(self._note)
+        ending: asyncio.Future[Any] = asyncio.ensure_future(self._ending.wait())
+        together: asyncio.Future[Any] = asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait({together, ending}, return_when=asyncio.FIRST_COMPLETED)
         ending.cancel()
-        if tasks:
-            _, slow = await asyncio.wait(tasks, timeout=GRACE)
-            for task in slow:
-                task.cancel()
-            for task in (await asyncio.wait(tasks))[0]:
-                self._note(task)
+        await asyncio.wait({together}, timeout=GRACE)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait({together})
         if self._settling:
             await asyncio.wait(set(self._settling))
 
@@ -172,7 +170,7 @@ class Collector:
         """Keep the first error, and end."""
         if not done.cancelled() and (error := done.exception()) is not None:
             self._failure = self._failure or error
-            self._ending.set()
+            self.stop()
 
     async def _live(self) -> None:
         """Show signs of life, and free what dead collectors claimed."""
@@ -242,7 +240,7 @@ class Collector:
         finally:
             self._under_way -= 1
             self._freed.set()
-        if kept is not None and not kept.done():
+        if kept is not None:
             self._settling.add(kept)
             kept.add_done_callback(self._settling.discard)
             kept.add_done_callback(self._note)
@@ -254,7 +252,7 @@ class Collector:
         """
         if self._under_way == 0:
             self.out_of_budget = True
-            self._ending.set()
+            self.stop()
         else:
             self._freed.clear()
             await self._freed.wait()

@@ -13,8 +13,8 @@ from collecting import BASES, model, roster, some_tasks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flavourbench.collect.journal.claims import Claimed, Limits, Wanted, claim, enrol
-from flavourbench.collect.journal.records import keep_attempt, keep_reading
+from flavourbench.collect.journal.claims import Limits, Wanted, claim, enrol
+from flavourbench.collect.journal.records import Claimed, keep_attempt, keep_reading
 from flavourbench.collect.journal.registry import register_routes, register_tasks
 from flavourbench.collect.journal.schema import schema
 from flavourbench.collect.outcomes import ANSWER, OUTCOMES, Raw, read_attempt

@@ -21,7 +21,6 @@ from simulator import Simulator
 from flavourbench.collect.collector import collect
 from flavourbench.collect.journal import opening, process
 from flavourbench.collect.journal.claims import (
-    Claimed,
     Denied,
     Limits,
     Over,
@@ -34,7 +33,7 @@ from flavourbench.collect.journal.claims import (
 from flavourbench.collect.journal.opening import open_journal, read_journal
 from flavourbench.collect.journal.process import Process, now, this_process
 from flavourbench.collect.journal.queries import unread
-from flavourbench.collect.journal.records import keep_attempt, keep_reading
+from flavourbench.collect.journal.records import Claimed, keep_attempt, keep_reading
 from flavourbench.collect.journal.registry import register_routes, register_tasks
 from flavourbench.collect.outcomes import LOST, Raw, Reading, read_attempt
 from flavourbench.collect.plan import Job

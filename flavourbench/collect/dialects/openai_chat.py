@@ -11,6 +11,7 @@ from flavourbench.collect.wire import (
     Finish,
     MalformedError,
     Reply,
+    Tokens,
     at,
     count,
     error_reply,
@@ -84,13 +85,18 @@ def read(answer: Mapping[str, Any]) -> Reply:
         served=text_at(answer, "model"),
         provider=text_at(answer, "provider"),
         usage=usage if isinstance(usage, Mapping) else None,
-        tokens=split_tokens(
-            count(usage, "prompt_tokens"),
-            count(usage, "completion_tokens"),
-            count(usage, "prompt_tokens_details", "cached_tokens"),
-            count(usage, "completion_tokens_details", "reasoning_tokens"),
-        ),
+        tokens=tokens_in(usage, "prompt_tokens", "completion_tokens"),
         cost=gateway_cost(usage),
+    )
+
+
+def tokens_in(usage: Any, inside: str, output: str) -> Tokens | None:
+    """Tokens of a usage object, under the names that a dialect of OpenAI has for them."""
+    return split_tokens(
+        count(usage, inside),
+        count(usage, output),
+        count(usage, f"{inside}_details", "cached_tokens"),
+        count(usage, f"{output}_details", "reasoning_tokens"),
     )
 
 

@@ -12,20 +12,19 @@ from flavourbench.collect.dialects.openai_chat import (
     KEY_HEADER,
     provider_pin,
     refusal,
+    tokens_in,
 )
 from flavourbench.collect.route import Route
 from flavourbench.collect.wire import (
     Finish,
     Reply,
     at,
-    count,
     finish_of,
     gateway_cost,
     items_at,
     joined_text,
     listed_at,
     merged,
-    split_tokens,
     text_at,
 )
 
@@ -81,11 +80,6 @@ def read(answer: Mapping[str, Any]) -> Reply:
         served=text_at(answer, "model"),
         provider=text_at(answer, "provider"),
         usage=usage if isinstance(usage, Mapping) else None,
-        tokens=split_tokens(
-            count(usage, "input_tokens"),
-            count(usage, "output_tokens"),
-            count(usage, "input_tokens_details", "cached_tokens"),
-            count(usage, "output_tokens_details", "reasoning_tokens"),
-        ),
+        tokens=tokens_in(usage, "input_tokens", "output_tokens"),
         cost=gateway_cost(usage),
     )

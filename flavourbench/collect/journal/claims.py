@@ -11,6 +11,7 @@ from enum import Enum
 
 from flavourbench.collect.journal.process import Process, now, this_process
 from flavourbench.collect.journal.records import (
+    Claimed,
     keep_attempt,
     keep_blob,
     keep_reading,
@@ -61,23 +62,6 @@ class Wanted:
     repeat: int
     request: bytes
     reserve: int
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """A cell that is ours to ask.
-
-    Attributes
-    ----------
-    cell_id, round : of the cell, and how often it was reopened before
-    collector_id : whose it is
-    request_id : the stored request
-    """
-
-    cell_id: int
-    round: int
-    collector_id: int
-    request_id: int
 
 
 @dataclass(frozen=True, slots=True)

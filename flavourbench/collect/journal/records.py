@@ -11,17 +11,30 @@ import sqlite3
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from flavourbench.collect.outcomes import TRANSPORT, Raw, Reading
 from flavourbench.errors import CheckError, shown
 
-if TYPE_CHECKING:
-    from flavourbench.collect.journal.claims import Claimed
-
 #: Requests and answers are short, and there are many: a small window saves most of the time of
 #: setting up, which costs more than compressing.
 _LEVEL, _WINDOW, _MEMORY = 3, 12, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A cell that is ours to ask.
+
+    Attributes
+    ----------
+    cell_id, round : of the cell, and how often it was reopened before
+    collector_id : whose it is
+    request_id : the stored request
+    """
+
+    cell_id: int
+    round: int
+    collector_id: int
+    request_id: int
 
 
 def unpacked(sha256: bytes, data: bytes) -> bytes:

@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from flavourbench.collect.journal import claims, queries, records, registry
-from flavourbench.collect.journal.claims import Claimed, Denied, Limits, Over, Wanted
+from flavourbench.collect.journal.claims import Denied, Limits, Over, Wanted
 from flavourbench.collect.journal.opening import explained, open_journal
+from flavourbench.collect.journal.records import Claimed
 from flavourbench.collect.journal.writer import Writer
 from flavourbench.collect.outcomes import Raw, Reading
 from flavourbench.collect.route import Route

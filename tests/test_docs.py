@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +15,14 @@ from references import reference
 
 from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.scoring import score_model, score_object
+from flavourbench.collect.collector import collect
+from flavourbench.collect.contestants import ENTRIES, NAMES
+from flavourbench.collect.estimate import estimate_object
+from flavourbench.collect.outcomes import OUTCOMES
+from flavourbench.collect.plan import Job
+from flavourbench.collect.roster import Roster, read_roster
+from flavourbench.collect.route_state import Retries
+from flavourbench.collect.status import journal_status
 from flavourbench.environment import answers, open_environment
 from flavourbench.environment.pantry.build import METHOD, METHODS
 from flavourbench.environment.pantry.evaluate import completion
@@ -196,3 +205,49 @@ def test_completion_as_stated() -> None:
         assert [cell for cell in stated[named.get(name, name)] if cell] == shown, name
         if behind and name != "pantry":  # better than every baseline, beyond chance
             assert min(behind["mrr"]["low"], behind["recall"]["low"]) > 0
+
+
+def keys_of(value: object) -> set[str]:
+    """All keys in a JSON value; those of ``outcomes`` are outcomes."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value))
+    if not isinstance(value, dict):
+        return set()
+    inner = [keys_of(entry) for key, entry in value.items() if key != "outcomes"]
+    return set(value).union(*inner)
+
+
+def test_the_example_roster_and_the_keys_of_a_collection(tmp_path: Path) -> None:
+    text = (DOCS / "collect.md").read_text("utf-8")
+    examples = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    path = tmp_path / "roster.toml"
+    path.write_text("".join(examples), encoding="utf-8")
+    herb, local, cook = read_roster(path).routes
+    assert (herb.slot, local.base_url, cook.simulated) == (
+        "herb-2",
+        "http://localhost:8080/v1",
+        True,
+    )
+    tasks = read_tasks(PANEL).smoke(5)
+    job = Job(Roster((cook,)), tasks)
+    journal = tmp_path / "journal.sqlite"
+    asyncio.run(collect(journal, job))
+    told = text[text.index("## JSON") :].split("\n\n")
+    status = keys_of(journal_status(journal)) | {"outcome", "reason"}  # of cells that are invalid
+    assert status == set(re.findall("`([a-z_]+)`", told[1]))
+    assert keys_of(estimate_object(job, journal)) == set(re.findall("`([a-z_]+)`", told[2]))
+
+
+def test_what_is_said_of_outcomes_retries_and_contestants() -> None:
+    text = (DOCS / "collect.md").read_text("utf-8")
+    assert tuple(row[0].strip("`") for row in rows(text, "| outcome | when |")) == OUTCOMES
+    flowing = " ".join(text.split())
+    bounds = re.search(
+        r"(\d) times without a complete answer, (\d) times on 408, 409, 425 and 429, (\d) times",
+        flowing,
+    )
+    assert bounds is not None
+    assert [int(n) for n in bounds.groups()] == [*Retries().bounds.values()]
+    section = text[text.index("## Contestants") : text.index("## A real model")]
+    assert {*re.findall("`([a-z-]+)`", section)} >= {*NAMES}
+    assert f"runs {len(ENTRIES)} of them" in section

@@ -216,3 +216,31 @@ def test_answers_stored_by_a_dead_collector_are_read_not_asked(tmp_path: Path) -
         run(path, job)
         assert table(path) == before
         assert len(simulator.requests) == 30
+
+
+def test_the_demonstration_hears_an_interrupt_while_it_is_busy(
+    script: str, tmp_path: Path, shell: Callable[..., Run]
+) -> None:
+    """Answers in this process keep the loop busy, and wake it often."""
+    small = ("demo", "--draws", "200", "--flips", "300")
+    process = subprocess.Popen(
+        launch(script, *small),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "flavourbench-demo" / "journal.sqlite"
+    while not journal.is_file() or not rows(journal, "SELECT count(*) FROM sqlite_master")[0][0]:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    while rows(journal, "SELECT count(*) FROM attempt")[0][0] < 500:
+        time.sleep(0.05)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - began < 2.0
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert 500 <= rows(journal, "SELECT count(*) FROM ending")[0][0] < 20_000
+    assert shell(*small).code == 0

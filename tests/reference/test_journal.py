@@ -386,5 +386,7 @@ def test_status_while_it_runs(tmp_path: Path, shell: Callable[..., Run]) -> None
     assert done.code == 0
     assert done.json["answered"] == 5
     writing.close()
+    assert shell("status", path).code == 0
+    assert [entry.name for entry in tmp_path.iterdir()] == ["journal.sqlite"]
     assert outcomes(path)["one"][0].outcome == "answered"
     assert rows(path, "SELECT count(*) FROM claim") == [(0,)]

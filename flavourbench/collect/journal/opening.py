@@ -82,11 +82,14 @@ def read_journal(path: Path) -> sqlite3.Connection:
         raise InputError(f"{shown(path, 200)}: no such journal (fb collect begins one)")
     if not is_file(path):
         raise InputError(f"{shown(path, 200)} is no journal: it is no plain file")
-    # Where nothing can be written, and nobody has it open, SQLite reads the file alone.
-    alone = not os.access(path.parent, os.W_OK) and not is_file(Path(f"{path}-wal"))
-    connection = _connect(path, "ro", immutable=alone)
+    # Only who may write clears away the log and the index that reading needs, too; where nothing
+    # can be written, and nobody has it open, SQLite reads the file alone.
+    writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
+    alone = not writable and not is_file(Path(f"{path}-wal"))
+    connection = _connect(path, "rw" if writable else "ro", immutable=alone)
     try:
         with explained(path):
+            connection.execute("PRAGMA query_only = ON")
             connection.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
             _check_content(path, connection)
     except BaseException:
@@ -97,9 +100,10 @@ def read_journal(path: Path) -> sqlite3.Connection:
 
 def _check_length(path: Path) -> None:
     """Refuse a journal whose last page is cut: SQLite would fill it with zeros, silently."""
-    if not is_file(path) or is_file(Path(f"{path}-wal")):  # a log may hold what lacks
-        return
+    log = Path(f"{path}-wal")
     try:
+        if not is_file(path) or (is_file(log) and log.stat().st_size):  # it may hold what lacks
+            return
         with path.open("rb") as file:
             head = file.read(18)
         size = int.from_bytes(head[16:18], "big")

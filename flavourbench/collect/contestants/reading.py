@@ -22,17 +22,13 @@ _FIELDS = {
     "max_nova": r"[1-4]",
     "region": r".{1,40}?",
 }
-#: Questions of the published tasks, by family.
+#: Words by which questions of the published tasks are known, by family.
 _PUBLISHED = {
-    "substitution": "Select three alternatives to `{anchor}` that best preserve its {category}"
-    " role, regional context, and mutual portfolio coherence.",
-    "pairing": "Select the three-ingredient bundle with the strongest learned pairing to"
-    " `{anchor}` and the best internal coherence.",
-    "constraint": "For a dish centered on `{anchor}`, select three {diet} complements with NOVA"
-    " processing level at most {max_nova}; among valid portfolios, maximize learned pairing and"
-    " coherence.",
-    "regional": "Target cuisine label: {region}. Select three ingredients that best fit this"
-    " culinary profile. The selected ingredients must represent three distinct primary roles.",
+    "substitution": "alternatives to `{anchor}`",
+    "pairing": "pairing to `{anchor}`",
+    "constraint": "centered on `{anchor}`, select three {diet} complements with NOVA processing"
+    " level at most {max_nova};",
+    "regional": "cuisine label: {region}.",
 }
 
 
@@ -89,12 +85,16 @@ def _choices(text: str) -> tuple[str, ...]:
 @cache
 def _questions() -> list[tuple[str, re.Pattern[str]]]:
     """Families with the patterns of their questions: of the packaged design, and published."""
-    own = [(family.name, family.question) for family in read_design().families]
-    return [(name, _pattern(template)) for name, template in [*own, *_PUBLISHED.items()]]
+    own = [
+        (f.name, re.compile(rf"^{_filled(f.question)}\r?$", re.MULTILINE))
+        for f in read_design().families
+    ]
+    published = [(name, re.compile(_filled(words))) for name, words in _PUBLISHED.items()]
+    return [*own, *published]
 
 
-def _pattern(template: str) -> re.Pattern[str]:
-    """A line that is the template with its fields filled in; a field repeated is the same."""
+def _filled(template: str) -> str:
+    """A pattern of the template with its fields filled in; a field repeated is the same."""
     seen: set[str] = set()
     parts = []
     for part in re.split(r"(\{\w+\})", template):
@@ -106,4 +106,4 @@ def _pattern(template: str) -> re.Pattern[str]:
         else:
             seen.add(name)
             parts.append(f"(?P<{name}>{_FIELDS[name]})")
-    return re.compile(f"^{''.join(parts)}\\r?$", re.MULTILINE)
+    return "".join(parts)

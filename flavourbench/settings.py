@@ -33,7 +33,7 @@ def read_toml(path: Path, parse: Callable[[Mapping[str, Any]], _T]) -> _T:
     """
     where = shown(path, 200)
     try:
-        content = tomllib.loads(path.read_bytes().decode("utf-8"), parse_float=Decimal)
+        content = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
     except OSError as error:
         raise InputError(f"cannot read {os_reason(error, path)}") from error
     except (ValueError, ArithmeticError, RecursionError) as error:
@@ -103,11 +103,13 @@ class Table:
         if not isinstance(values, Mapping):
             raise InputError(f"{place} is {shown(values)}, no table")
         self._place, self._values, self._left = place, values, set(values)
+        self._known: set[str] = set()
 
     def _name(self, key: str) -> str:
         return f"{self._place}.{key}" if self._place else key
 
     def _take(self, key: str, kind: type | tuple[type, ...], what: str) -> Any:
+        self._known.add(key)
         if key not in self._values:
             near = difflib.get_close_matches(key, self._left, 1)
             hint = f" (there is {shown(near[0])})" if near else ""
@@ -127,9 +129,13 @@ class Table:
     def done(self) -> None:
         """Refuse what nobody took: a slip would change nothing, silently."""
         if self._left:
-            raise InputError(f"{self._name(min(self._left))} is unknown here: leave it out")
+            key = min(self._left)
+            near = difflib.get_close_matches(key, self._known - self._values.keys(), 1)
+            hint = f"is it {near[0]}?" if near else "leave it out"
+            raise InputError(f"{self._name(key)} is unknown here: {hint}")
 
     def __contains__(self, key: str) -> bool:
+        self._known.add(key)
         return key in self._values
 
     def table(self, key: str) -> Table:
@@ -254,7 +260,7 @@ class Table:
 
     def texts(self, key: str, allowed: tuple[str, ...] | None = None, least: int = 0) -> list[str]:
         """``least`` or more different texts, out of ``allowed`` if that is given."""
-        what = f"different ones of {', '.join(allowed)}" if allowed else "different texts"
+        what = f"different ones of {', '.join(allowed)}" if allowed else "a list of different texts"
         values = self._take(key, list, what)
         known = [isinstance(v, str) and (allowed is None or v in allowed) for v in values]
         if not all(known) or len({*values}) < max(len(values), least):

@@ -93,8 +93,8 @@ def matrix_of(
     )
 
 
-def graded_journal(path: Path, slot: str | None, tasks: TaskSet) -> list[Grade]:
-    """Grades of one model of a journal at all tasks.
+def graded_journal(path: Path, slot: str | None, tasks: TaskSet) -> tuple[list[Grade], list[str]]:
+    """Grades of one model of a journal at all tasks, and what has to be said of them.
 
     Parameters
     ----------
@@ -110,7 +110,9 @@ def graded_journal(path: Path, slot: str | None, tasks: TaskSet) -> list[Grade]:
         with explained(path):
             block = _chosen(blocks(database), slot)
             outcomes = outcomes_of(database, block, tasks)
-            return grades(tasks, texts_of(database, block, tasks), outcomes)
+            found = grades(tasks, texts_of(database, block, tasks), outcomes)
+            simulated = f"{block.name} is simulated: it chooses by the scores themselves."
+            return found, [simulated] if block.simulated else []
     finally:
         database.close()
 
@@ -119,7 +121,7 @@ def _chosen(known: Sequence[Block], slot: str | None) -> Block:
     names = listed([block.slot for block in known])
     if slot is None and len(known) != 1:
         raise InputError(f"the journal has {len(known)} models: name one with --model ({names})")
-    found = [block for block in known if slot in (None, block.slot)]
+    found = [block for block in known if slot in (None, block.slot, block.name)]
     if not found:
         raise InputError(f"no model {shown(slot)} in the journal: use one of {names}")
     return found[0]

@@ -61,7 +61,7 @@ def thin_stratum(matrix: ScoreMatrix) -> str | None:
     return (
         f"stratum {shown(matrix.strata[thin].id)} is touched by only {design.touching[thin]} of"
         f" {design.clusters} clusters: a bootstrap draw would leave a stratum empty with"
-        f" probability {empty.sum():.2g} (limit {THIN_LIMIT})"
+        f" probability {min(1.0, empty.sum()):.2g} (limit {THIN_LIMIT})"
     )
 
 

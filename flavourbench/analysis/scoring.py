@@ -82,12 +82,18 @@ class ModelScore:
         return {"tasks": len(self.grades), "valid": valid, "invalid": invalid, "missing": missing}
 
 
-def score_model(grades: Sequence[Grade], plan: Plan, threads: int = 1) -> ModelScore:
+def score_model(
+    grades: Sequence[Grade], plan: Plan, threads: int = 1, notes: Sequence[str] = ()
+) -> ModelScore:
     """Score graded answers to all tasks of one panel or several.
 
     Strata are panel × family, clusters the anchors. Families that are not ranked have a score
     of their own and stay out of the total, unless there is no other. Without a valid answer to
     every task there is no score, interval or test.
+
+    Parameters
+    ----------
+    notes : what has to be said of the answers, put before other warnings
 
     Raises
     ------
@@ -101,7 +107,7 @@ def score_model(grades: Sequence[Grade], plan: Plan, threads: int = 1) -> ModelS
         family: _family_mean([g for g in grades if g.task.family == family])
         for family in dict.fromkeys(g.task.family for g in grades)
     }
-    warnings = []
+    warnings = [*notes]
     left_out = [family for family in families if family not in {g.task.family for g in counted}]
     if left_out:
         warnings.append(f"Not part of the score: {', '.join(left_out)} (never ranked).")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
-from flavourbench.errors import CheckError, InputError, shown
 
 if TYPE_CHECKING:
-    from flavourbench.collect.collector import Collector
     from flavourbench.collect.plan import Job
 
 EXAMPLES = """\b
@@ -71,7 +68,7 @@ def command(
 
     Every request and answer is on disk before it is read, so nothing that was answered is
     asked again: interrupt it, and run the same command to go on. Exit code 1 when cells are
-    left that could not be asked.
+    left, or failed.
     """
     load_arrow()
     from flavourbench.collect.journal.claims import Limits
@@ -85,7 +82,7 @@ def command(
         chosen.only(model) if model else chosen,
         asked if limit is None else asked.smoke(limit),
         repeats=repeat,
-        limits=Limits(_micro_dollars(budget), max_requests),
+        limits=Limits.of(budget, max_requests),
         retry_transport=retry_transport,
         new_blocks=tuple(new_block or ()),
     )
@@ -93,16 +90,6 @@ def command(
         _tell_estimates(job, journal, json_output)
         return
     _collect(job, journal, json_output)
-
-
-def _micro_dollars(budget: float | None) -> int | None:
-    from flavourbench.collect.wire import MICRO
-
-    if budget is None:
-        return None
-    if not math.isfinite(budget):
-        raise InputError(f"--budget {budget}: use a number of dollars")
-    return round(budget * MICRO)
 
 
 def _tell_estimates(job: Job, journal: Path, json_output: bool) -> None:
@@ -119,6 +106,7 @@ def _tell_estimates(job: Job, journal: Path, json_output: bool) -> None:
 
 def _collect(job: Job, journal: Path, json_output: bool) -> None:
     from flavourbench.cli.collecting import run_collector
+    from flavourbench.collect.completeness import check_complete
     from flavourbench.collect.status import journal_status
 
     collector = run_collector(journal, job)
@@ -129,25 +117,4 @@ def _collect(job: Job, journal: Path, json_output: bool) -> None:
         from flavourbench.report.collect import print_status
 
         print_status(status)
-    _check_done(collector)
-
-
-def _check_done(collector: Collector) -> None:
-    """Say what was left, and why.
-
-    Raises
-    ------
-    CheckError
-        A route was given up, or a limit was reached.
-    """
-    stopped = [state for state in collector.states if state.stopped is not None]
-    left = sum(state.total - state.done - len(state.elsewhere) for state in collector.states)
-    if stopped:
-        reasons = "; ".join(f"{shown(s.route.slot)}: {s.stopped}" for s in stopped[:3])
-        more = f"; and {len(stopped) - 3} more" if len(stopped) > 3 else ""
-        raise CheckError(f"stopped with {left:,} cells left: {reasons}{more}")
-    if collector.out_of_budget:
-        raise CheckError(
-            f"the limit is reached with {left:,} cells left: raise --budget or --max-requests to"
-            " go on"
-        )
+    check_complete(collector, job.limits, status)

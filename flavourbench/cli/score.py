@@ -45,7 +45,8 @@ def command(
         str | None, typer.Option(metavar="SLOT", help="Which model of a journal.")
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the tasks of fb collect --limit.")
+        int | None,
+        typer.Option(min=1, help="As of fb collect, with the same --tasks."),
     ] = None,
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = DEFAULT.draws,
     flips: Annotated[int, typer.Option(help="Sign flips.")] = DEFAULT.flips,
@@ -63,9 +64,14 @@ def command(
     from flavourbench.tasks.files import located, read_all
 
     chosen = read_all([located(path) for path in tasks])
-    graded = _graded(responses, model, chosen if limit is None else chosen.smoke(limit))
+    some = chosen if limit is None else chosen.smoke(limit)
+    graded, notes = _graded(responses, model, some)
+    if len(some) < len(chosen):
+        notes.append(
+            f"Only {len(some)} of {len(chosen)} tasks: comparable with the same --limit alone."
+        )
     with progress_bar():
-        found = score_model(graded, plan)
+        found = score_model(graded, plan, notes=notes)
     if json_output:
         echo_json(score_object(found))
     else:
@@ -76,7 +82,7 @@ def command(
         raise CheckError(found.lacking)
 
 
-def _graded(responses: Path, model: str | None, tasks: TaskSet) -> list[Grade]:
+def _graded(responses: Path, model: str | None, tasks: TaskSet) -> tuple[list[Grade], list[str]]:
     from flavourbench.collect.journal.opening import is_journal
     from flavourbench.tasks.responses import read_responses
     from flavourbench.tasks.reward import grades
@@ -87,4 +93,4 @@ def _graded(responses: Path, model: str | None, tasks: TaskSet) -> list[Grade]:
         return graded_journal(responses, model, tasks)
     if model is not None:
         raise InputError(f"--model chooses from a journal, which {shown(responses)} is not")
-    return grades(tasks, read_responses(responses, tasks))
+    return grades(tasks, read_responses(responses, tasks)), []

@@ -57,8 +57,9 @@ class Asker:
             if settled.outcome is not None:
                 state.ended(settled.outcome, reading.reason)
                 return None
+            state.trouble = reading.reason
             if reading.kind == STOP:
-                state.stop(reading.reason)
+                state.stop(f"{reading.reason} ({state.url})")
             if not await self._pause(state, raw, reading, settled.tries):
                 await self.session.release(claimed)
                 return None

@@ -101,7 +101,7 @@ class Collector:
             )
             routes = job.roster.routes
             self._rows, self._tasks = await self._session.register(
-                routes, job.new_blocks, job.tasks.tasks
+                routes, job.new_blocks, job.tasks.tasks, job.repeats
             )
             await self._tidy()
             self.states = [await self._state(route) for route in routes]

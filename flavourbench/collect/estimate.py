@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from flavourbench.collect.journal.queries import blocks, endings
 from flavourbench.collect.journal.registry import check_routes
 from flavourbench.collect.outcomes import TRANSPORT
 from flavourbench.collect.plan import Estimate, Job, estimates
+from flavourbench.collect.secret import read_keys
 from flavourbench.collect.status import usual_output
 from flavourbench.collect.wire import MICRO
+from flavourbench.errors import InputError
 
 
 def estimate_object(job: Job, journal: Path) -> dict[str, Any]:
@@ -53,8 +56,22 @@ def estimate_object(job: Job, journal: Path) -> dict[str, Any]:
     return {
         "requests": sum(row.requests for row in rows),
         "most_dollars": None if None in costs else sum(cost or 0 for cost in costs) / MICRO,
+        "before": _needs(job),
         "models": [_row(row) for row in rows],
     }
+
+
+def _needs(job: Job) -> list[str]:
+    """What has to be done before anything can be sent."""
+    asked = [route for route in job.roster.routes if not route.local]
+    found = []
+    if asked and (find_spec("aiohttp") is None or find_spec("aiolimiter") is None):
+        found.append('pip install "flavourbench[collect]"')
+    try:
+        read_keys(asked)
+    except InputError as error:
+        found.append(str(error))
+    return found
 
 
 def _row(row: Estimate) -> dict[str, Any]:

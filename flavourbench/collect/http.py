@@ -94,7 +94,7 @@ class HttpCaller:
         except TimeoutError:
             problem = TIMEOUT, f"no complete answer in {timeout:g} s"
         except aiohttp.ClientConnectorError as error:
-            problem = UNREACHABLE, _words(error)
+            problem = UNREACHABLE, f"{error.host}:{error.port}: {_words(error)}"
         except (aiohttp.ClientError, OSError, ValueError) as error:
             problem = CUT, _words(error)
         content = bytes(arrived)

@@ -32,7 +32,7 @@ OUTCOMES = (
     "answered",
     "unparseable",
 )
-ANSWERED, TRANSPORT = "answered", "transport"
+ANSWERED, TRANSPORT, MISMATCH = "answered", "transport", "route_mismatch"
 #: The kind of an attempt that brought an answer, whatever it says.
 ANSWER = "answer"
 #: Kinds of failed attempts that are tried again; each has its own bound.
@@ -186,7 +186,7 @@ def _outcome(reply: Reply, route: Route, task: Task) -> tuple[str, str, list[str
     flags: list[str] = []
     mismatch = _mismatch(reply, route)
     if mismatch:
-        return "route_mismatch", mismatch, flags
+        return MISMATCH, mismatch, flags
     if reply.served is None:
         flags.append("model_unstated")
     if reply.finish == "unknown":

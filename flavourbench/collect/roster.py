@@ -33,6 +33,13 @@ _RESERVED = frozenset(
         *("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"),
     }
 )
+#: Keys of a model that no provider knows.
+_OF_MODELS = frozenset(
+    {
+        *("slot", "name", "dialect", "base_url", "model", "served", "key_env", "key_header"),
+        *("concurrency", "requests_per_minute", "timeout", "effort", "cap_key"),
+    }
+)
 _CAP_KEYS = ("max_tokens", "max_completion_tokens")
 #: Keys are written like other variables: only capitals tell the name of one from a key.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -82,18 +89,20 @@ class Roster:
         return json_sha256(["flavourbench-roster/1", rows])
 
     def only(self, slots: list[str]) -> Roster:
-        """The roster with these slots alone.
+        """The roster with these models alone, by slot or name.
 
         Raises
         ------
         InputError
-            A slot that is not in it.
+            One that is not in it.
         """
-        known = {route.slot: route for route in self.routes}
+        known = {route.name: route for route in self.routes}
+        known |= {route.slot: route for route in self.routes}
         for slot in slots:
             if slot not in known:
-                raise InputError(f"no slot {shown(slot)} in the roster: use {', '.join(known)}")
-        return Roster(tuple(known[slot] for slot in dict.fromkeys(slots)))
+                names = ", ".join(route.slot for route in self.routes)
+                raise InputError(f"no model {shown(slot)} in the roster: use one of {names}")
+        return Roster(tuple({known[slot].slot: known[slot] for slot in slots}.values()))
 
 
 def read_roster(path: Path) -> Roster:
@@ -109,6 +118,10 @@ def read_roster(path: Path) -> Roster:
 
 def parse_roster(values: Mapping[str, Any]) -> Roster:
     """A roster from the values of its file; errors as :func:`read_roster`."""
+    if isinstance(values.get("model"), Mapping):
+        raise InputError("[model] is one table: write [[model]], with two brackets, for each model")
+    for entry in values.get("model", ()):
+        _check_places(entry)
     top = Table("", values)
     routes = tuple(_route(table) for table in top.tables("model"))
     top.done()
@@ -133,6 +146,18 @@ def _route(table: Table) -> Route:
     return route
 
 
+def _check_places(entry: Any) -> None:
+    """Refuse keys of a model that stand below one of its tables, where TOML gives them to that."""
+    for name in ("prices", "extra") if isinstance(entry, Mapping) else ():
+        inner = entry.get(name)
+        for key in inner if isinstance(inner, Mapping) else ():
+            if key in _OF_MODELS:
+                raise InputError(
+                    f"model {shown(entry.get('slot'))}: {key} stands below [model.{name}]: the keys"
+                    " of a model stand above its tables"
+                )
+
+
 def _optional(table: Table) -> dict[str, Any]:
     return table.values("parameters") if "parameters" in table else {}
 
@@ -140,6 +165,8 @@ def _optional(table: Table) -> dict[str, Any]:
 def local_route(slot: str, name: str, which: str, parameters: Mapping[str, Any]) -> Route:
     """The route of a contestant; errors as :func:`.contestants.contestant`."""
     found = contestant(which, parameters)
+    if found.simulated and "simulated" not in name.casefold():
+        name = f"{name} (simulated)"
     return Route(
         slot,
         name,
@@ -205,7 +232,7 @@ def _matching(table: Table, key: str, form: re.Pattern[str], what: str) -> str |
     value = table.text(key)
     if not form.fullmatch(value):
         # It may be the key itself, so it is not repeated.
-        raise InputError(f"{key} does not look like {what}: never write the key itself")
+        raise InputError(f"{key} is not {what}: never write the key itself")
     if value.lower() in _TAKEN_HEADERS:
         raise InputError(f"{key} is {shown(value)}, which holds something else: use another")
     return value
@@ -227,6 +254,9 @@ def _address(table: Table) -> str:
         raise table.wrong("base_url", "an address without blanks, its host in ASCII")
     if parts.scheme not in ("http", "https") or not _is_host(host) or port == 0:
         raise table.wrong("base_url", "an address as in https://api.example.com/v1")
+    for path in ("/chat/completions", "/responses", "/messages"):
+        if address.endswith(path):
+            raise table.wrong("base_url", f"the address before {path}, which is added")
     if parts.scheme == "http" and not loopback(str(host)):
         raise table.wrong("base_url", "https: plain http is for this machine only (localhost)")
     return address

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 
 from flavourbench.collect.contestants import Contestant, contestant
 from flavourbench.collect.dialects import dialect_of
-from flavourbench.collect.outcomes import ANSWERED, BUSY, CONNECTION, SERVER, TRANSPORT, Raw
+from flavourbench.collect.outcomes import (
+    ANSWERED,
+    BUSY,
+    CONNECTION,
+    MISMATCH,
+    SERVER,
+    TRANSPORT,
+    Raw,
+)
 from flavourbench.collect.route import Route
 from flavourbench.collect.secret import Scrubber, key_header
 from flavourbench.tasks.taskset import Task
@@ -22,8 +30,9 @@ from flavourbench.tasks.taskset import Task
 if TYPE_CHECKING:
     from aiolimiter import AsyncLimiter
 
-#: So many cells in a row that end in ``transport`` end their route for now.
-_HOPELESS = 20
+#: So many cells in a row that end in ``transport``, or that another model answers, end their
+#: route for now.
+_HOPELESS, _STRANGERS = 20, 3
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,7 @@ class RouteState:
     outcomes : outcome → number of cells that ended so, before this run too
     requests, micro_dollars : attempts of this run, and what they cost as far as that is known
     stopped : why the route was given up for now, or None
+    trouble : why the last request failed, until one is answered
     elsewhere : cells that another collector asks
     """
 
@@ -115,7 +125,8 @@ class RouteState:
         self.stopped: str | None = None
         self.elsewhere: list[Cell] = []
         self._cells, self._again = cells, deque[Cell]()
-        self._failing = 0
+        self.trouble: str | None = None
+        self._failing = self._others = 0
         self._not_before = 0.0
         rate = route.requests_per_minute
         self._limiter = None if rate is None else _limiter(rate)
@@ -133,7 +144,12 @@ class RouteState:
     @property
     def left(self) -> int:
         """Cells that may still be asked in this run."""
-        return 0 if self.stopped is not None else self.total - self.done - len(self.elsewhere)
+        return 0 if self.stopped is not None else self.left_over
+
+    @property
+    def left_over(self) -> int:
+        """Cells that were not asked in the end, those aside that another collector asks."""
+        return self.total - self.done - len(self.elsewhere)
 
     def next_cell(self) -> Cell | None:
         """A cell that nobody was given, or None at the end."""
@@ -148,9 +164,16 @@ class RouteState:
     def ended(self, outcome: str, reason: str) -> None:
         """Count a cell that ended now; many failures in a row end the route for now."""
         self.outcomes[outcome] += 1
+        self.trouble = reason if outcome == TRANSPORT else None
         self._failing = self._failing + 1 if outcome == TRANSPORT else 0
+        self._others = self._others + 1 if outcome == MISMATCH else 0
         if self._failing >= _HOPELESS:
             self.stop(f"{self._failing} cells in a row failed, the last with {reason}")
+        if self._others >= _STRANGERS:
+            self.stop(
+                f"{reason}, {self._others} times in a row: if that is what you mean, add its name"
+                f" to served in the roster, and go on with --new-block {self.route.slot}"
+            )
 
     def stop(self, reason: str) -> None:
         """Give the route up for now; the first reason stays."""

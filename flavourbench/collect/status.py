@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,8 @@ from flavourbench.collect.outcomes import ANSWERED, OUTCOMES
 from flavourbench.collect.wire import MICRO
 
 Status = dict[str, Any]
+#: How cells count that were asked and have not ended.
+OPEN = "open"
 
 
 def journal_status(path: Path) -> Status:
@@ -34,46 +35,46 @@ def journal_status(path: Path) -> Status:
 
 
 def _status(database: sqlite3.Connection, path: Path) -> Status:
-    tasks = database.execute(
-        "SELECT panel, family, count(*) FROM task GROUP BY panel, family ORDER BY min(id)"
-    ).fetchall()
-    models = [_model(database, block, tasks) for block in blocks(database)]
+    models = [_model(database, block) for block in blocks(database)]
     requests, spent = database.execute("SELECT requests, micro_dollars FROM total").fetchone()
     (claimed,) = database.execute("SELECT count(*) FROM claim").fetchone()
     return {
         "journal": str(path),
-        "tasks": sum(count for *_, count in tasks),
         "cells": sum(model["cells"] for model in models),
         "ended": sum(model["ended"] for model in models),
         "answered": sum(model["outcomes"].get(ANSWERED, 0) for model in models),
         "left": sum(model["left"] for model in models),
         "under_way": claimed,
         "requests": requests,
+        "earlier_requests": requests - sum(model["requests"] for model in models),
+        "requests_without_price": sum(model["requests_without_price"] for model in models),
         "dollars": spent / MICRO,
         "models": models,
     }
 
 
-def _model(
-    database: sqlite3.Connection, block: Block, tasks: Sequence[tuple[str, str, int]]
-) -> Status:
+def _model(database: sqlite3.Connection, block: Block) -> Status:
     rows = database.execute(
         "SELECT t.panel, t.family, c.repeat, e.outcome, e.reason, count(*) FROM cell c"
-        " JOIN ending e ON e.cell_id = c.id JOIN task t ON t.id = c.task WHERE c.route_id = ?"
-        " GROUP BY 1, 2, 3, 4, 5",
+        " JOIN task t ON t.id = c.task LEFT JOIN ending e ON e.cell_id = c.id"
+        " WHERE c.route_id = ? GROUP BY 1, 2, 3, 4, 5 ORDER BY min(t.id)",
         (block.route_id,),
     ).fetchall()
     outcomes: Counter[str] = Counter()
     reasons: Counter[tuple[str, str]] = Counter()
+    asked: Counter[tuple[str, str]] = Counter()
     valid: Counter[tuple[str, str]] = Counter()
     for panel, family, repeat, outcome, reason, count in rows:
-        outcomes[outcome] += count
-        if outcome != ANSWERED:
+        asked[panel, family] += count if repeat == 0 else 0
+        if outcome is not None:
+            outcomes[outcome] += count
+        if outcome == ANSWERED:
+            valid[panel, family] += count if repeat == 0 else 0
+        elif outcome is not None:
             reasons[outcome, reason] += count
-        elif repeat == 0:
-            valid[panel, family] += count
-    repeats = 1 + max((repeat for _, _, repeat, *_ in rows), default=0)
-    cells = sum(count for *_, count in tasks) * repeats
+    for reason, count in _troubles(database, block):
+        reasons[OPEN, reason] += count
+    cells = sum(count for *_, count in rows)
     return {
         "slot": block.slot,
         "name": block.name,
@@ -81,7 +82,7 @@ def _model(
         "block": block.number,
         "route_digest": block.digest,
         "cells": cells,
-        "repeats": repeats,
+        "repeats": 1 + max((repeat for _, _, repeat, *_ in rows), default=0),
         "ended": outcomes.total(),
         "left": cells - outcomes.total(),
         "outcomes": {name: outcomes[name] for name in OUTCOMES if outcomes[name]},
@@ -91,10 +92,21 @@ def _model(
         ],
         "coverage": [
             {"panel": panel, "family": family, "tasks": count, "valid": valid[panel, family]}
-            for panel, family, count in tasks
+            for (panel, family), count in asked.items()
         ],
         **_spend(database, block),
     }
+
+
+def _troubles(database: sqlite3.Connection, block: Block) -> list[tuple[str, int]]:
+    """Why the latest requests of cells failed that have not ended, and how many cells."""
+    return database.execute(
+        "SELECT r.reason, count(*) FROM reading r JOIN cell c ON c.id = r.cell_id"
+        " WHERE c.route_id = ? AND r.outcome IS NULL AND r.attempt_id ="
+        " (SELECT max(x.id) FROM attempt x WHERE x.cell_id = r.cell_id)"
+        " AND NOT EXISTS (SELECT 1 FROM ending e WHERE e.cell_id = r.cell_id) GROUP BY 1",
+        (block.route_id,),
+    ).fetchall()
 
 
 def _spend(database: sqlite3.Connection, block: Block) -> Status:

@@ -8,10 +8,13 @@ from rich.console import Console
 from rich.text import Text
 
 from flavourbench.collect.outcomes import ANSWERED
+from flavourbench.errors import listed
 from flavourbench.report.screen import Screen, print_rows, show
 
 #: Shares of a model's cells that are shown as reasons.
 _MOST_REASONS = 8
+#: Letters of a family's name.
+_FAMILY = 4
 
 
 def print_status(status: dict[str, Any], *, reasons: bool = True) -> None:
@@ -28,8 +31,12 @@ def print_status(status: dict[str, Any], *, reasons: bool = True) -> None:
             f"{status['answered']:,} answered",
             left,
             f"{status['requests']:,} requests",
-            _dollars(status["dollars"]),
+            dollars(status["dollars"]),
         ]
+        if status["requests_without_price"]:
+            parts.append(f"{status['requests_without_price']:,} requests of unknown price")
+        if status["earlier_requests"]:
+            parts.append(f"{status['earlier_requests']:,} requests in earlier blocks")
         if status["under_way"]:
             parts.append(f"{status['under_way']:,} under way")
         out.print(Text(f" {dot} ".join(parts)))
@@ -40,33 +47,37 @@ def print_status(status: dict[str, Any], *, reasons: bool = True) -> None:
 
 def _models(out: Console, screen: Screen, status: dict[str, Any]) -> None:
     models = status["models"]
-    places = list(
-        dict.fromkeys((c["panel"], c["family"]) for model in models for c in model["coverage"])
-    )
-    heads = [("model", False), ("valid", True), ("of", True), ("invalid", True), ("left", True)]
-    heads += [(f"{panel}/{family}", True) for panel, family in places]
-    heads += [("requests", True), ("tokens in", True), ("out", True), ("cost", True), ("s", True)]
+    families = list(dict.fromkeys(c["family"] for model in models for c in model["coverage"]))
+    heads = [("model", False), ("slot", False), ("valid", True), ("cells", True)]
+    heads += [("invalid", True), ("left", True), ("cost", True)]
+    # Heads as on the leaderboard; panels together.
+    heads += [(family[:_FAMILY], True) for family in families]
+    heads += [("requests", True), ("tokens in", True), ("out", True), ("s each", True)]
     rows = []
     for model in models:
         valid = model["outcomes"].get(ANSWERED, 0)
-        cover = {(c["panel"], c["family"]): c for c in model["coverage"]}
+        cover = [[c for c in model["coverage"] if c["family"] == family] for family in families]
         rows.append(
             [
                 model["name"] + (f" (block {model['block']})" if model["block"] > 1 else ""),
+                model["slot"],
                 f"{valid:,}",
                 f"{model['cells']:,}",
                 f"{model['ended'] - valid:,}",
                 f"{model['left']:,}",
-                *(f"{cover[place]['valid']}/{cover[place]['tasks']}" for place in places),
+                dollars(model["dollars"]),
+                *(
+                    f"{sum(c['valid'] for c in group)}/{sum(c['tasks'] for c in group)}"
+                    for group in cover
+                ),
                 f"{model['requests']:,}",
                 f"{model['input_tokens']:,}",
                 f"{model['output_tokens']:,}",
-                _dollars(model["dollars"]),
                 _seconds(model["seconds_an_answer"]),
             ]
         )
     last = len(heads) - 1
-    spare = [last, last - 3, last - 2, last - 4, last - 1, *range(5, 5 + len(places))]
+    spare = [last, last - 1, last - 2, last - 3, 1, *range(7 + len(families) - 1, 6, -1), 6]
     print_rows(out, screen, heads, rows, spare)
 
 
@@ -96,25 +107,28 @@ def print_estimates(found: dict[str, Any]) -> None:
                 f"{row['requests']:,}",
                 f"{row['input_tokens']:,}",
                 f"{row['most_output_tokens']:,}",
-                _dollars(row["most_dollars"]),
+                dollars(row["most_dollars"]),
                 "" if row["output_tokens"] is None else f"{row['output_tokens']:,}",
-                "" if row["dollars"] is None else _dollars(row["dollars"]),
+                "" if row["dollars"] is None else dollars(row["dollars"]),
             ]
             for row in found["models"]
         ]
         print_rows(out, screen, heads, rows, [5, 6, 3, 2])
-        total = "unknown: some prices are" if found["most_dollars"] is None else "at most"
-        cost = "" if found["most_dollars"] is None else f" {_dollars(found['most_dollars'])}"
+        unpriced = [row["slot"] for row in found["models"] if row["most_dollars"] is None]
+        cost = f"at most {dollars(found['most_dollars'])}"
+        if unpriced:
+            cost = f"cost unknown: no prices for {listed(unpriced, 3)}"
         dot = screen.glyphs.dot
-        out.print(
-            Text(f"{found['requests']:,} requests {dot} cost {total}{cost} {dot} nothing was sent")
-        )
+        out.print(Text(f"{found['requests']:,} requests {dot} {cost} {dot} nothing was sent"))
         out.print(Text("Tokens are estimates: three bytes each.", style="dim"))
+        for need in found["before"]:
+            out.print(Text(f"Before sending: {screen.text(need)}", style="bold yellow"))
 
     show(draw, whole=True)
 
 
-def _dollars(value: float | None) -> str:
+def dollars(value: float | None) -> str:
+    """An amount as views show it."""
     if value is None:
         return "?"
     return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.4f}"

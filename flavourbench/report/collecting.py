@@ -82,27 +82,32 @@ class Meter:
         since = sum(state.done - self._first[state.route.slot] for state in states)
         rate = since / max(time.monotonic() - self._began, 1e-9)
         dollars = sum(state.micro_dollars for state in states) / MICRO
-        parts = [f"{valid:,} valid", f"{done - valid:,} failed", f"{rate:,.1f}/s"]
+        parts = [f"{valid:,} valid", f"{done - valid:,} invalid"]
+        if done < total:
+            parts.append(f"{rate:,.1f}/s")
         if dollars:
             parts.append(f"${dollars:,.2f}")
         if since and done < total:
             parts.append(f"{_clock((total - done) / rate)} left")
-        return ", ".join(parts)
+        troubles = [f"{s.route.slot} waits, {s.trouble}" for s in states if s.trouble and s.left]
+        return ", ".join([*parts, *troubles[:1]])
 
     def _draw(self, bars: Progress, states: Sequence[RouteState]) -> None:
-        room = max(1, self._console.size.height - _SPARE_ROWS)
-        # Where not all fit, those at work are shown; only what is shown costs time.
-        if len(states) > room:
-            states = [s for s in states if s.done < s.total and s.stopped is None][:room]
-        for slot in self._ids.keys() - {state.route.slot for state in states}:
+        room = max(2, self._console.size.height - _SPARE_ROWS)
+        rows = [(s.route.slot, s.route.name, [s]) for s in states]
+        if len(rows) > room:
+            # Those at work, and all together; only what is shown costs time.
+            rows = [row for row in rows if row[2][0].left][: room - 1]
+            rows.append(("", f"all {len(states):,} models", [*states]))
+        for slot in self._ids.keys() - {slot for slot, *_ in rows}:
             bars.remove_task(self._ids.pop(slot))
-        for state in states:
-            slot = state.route.slot
+        for slot, name, group in rows:
+            total, done = (sum(getattr(s, what) for s in group) for what in ("total", "done"))
             if slot not in self._ids:
-                name = shown(state.route.name, 24)
-                self._ids[slot] = bars.add_task(name, total=state.total, words="")
-            words = self._words([state]) if state.stopped is None else f"stopped: {state.stopped}"
-            bars.update(self._ids[slot], completed=state.done, words=shown(words, 60))
+                self._ids[slot] = bars.add_task(shown(name, 24), total=total, words="")
+            stopped = group[0].stopped if slot else None
+            words = self._words(group) if stopped is None else f"stopped: {stopped}"
+            bars.update(self._ids[slot], completed=done, words=shown(words, 60))
         bars.refresh()
 
 

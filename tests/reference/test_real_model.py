@@ -65,7 +65,7 @@ def test_it_is_asked_journaled_and_scored(server: str, tasks: TaskSet, tmp_path:
         assert (flags, served) == ("", MODEL)
         assert 100 < inside < 400
         assert 0 < output <= CAP
-    scored = score_model(graded_journal(path, "guided", tasks), Plan(500, 500))
+    scored = score_model(graded_journal(path, "guided", tasks)[0], Plan(500, 500))
     assert scored.comparable
     assert scored.score is not None
     # It knows as little of food as chance does: 24 tasks have a standard error of 7 points.

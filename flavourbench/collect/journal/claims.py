@@ -19,7 +19,8 @@ from flavourbench.collect.journal.records import (
 )
 from flavourbench.collect.money import Charge
 from flavourbench.collect.outcomes import LOST, TRANSPORT, Raw, Reading
-from flavourbench.collect.wire import NO_TOKENS, Reply
+from flavourbench.collect.wire import MICRO, NO_TOKENS, Reply
+from flavourbench.errors import InputError
 
 _SECOND = 1_000_000
 
@@ -44,6 +45,21 @@ class Limits:
     micro_dollars: int | None = None
     requests: int | None = None
 
+    @classmethod
+    def of(cls, dollars: float | None, requests: int | None) -> Limits:
+        """Limits as they are typed.
+
+        Raises
+        ------
+        InputError
+            Dollars that are no amount.
+        """
+        if dollars is None:
+            return cls(None, requests)
+        if not 0 <= dollars < MICRO:
+            raise InputError(f"--budget {dollars:g}: use 0 to {MICRO:,} dollars")
+        return cls(round(dollars * MICRO), requests)
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -51,8 +67,7 @@ class Wanted:
 
     Attributes
     ----------
-    route_id, task : rows of its route and task
-    repeat : from 0
+    route_id, task, repeat : the cell, which has been registered
     request : what is sent
     reserve : micro-dollars to keep for it
     """
@@ -121,17 +136,16 @@ def claim(
     """
     if not _within(database, limits, wanted.reserve):
         return Denied.LIMIT
-    key = (wanted.route_id, wanted.task, wanted.repeat)
-    made = database.execute(
-        "INSERT OR IGNORE INTO cell (route_id, task, repeat) VALUES (?, ?, ?)", key
-    )
-    cell_id, round_ = made.lastrowid or 0, 0
-    if made.rowcount:
+    cell_id, touched = database.execute(
+        "SELECT c.id, EXISTS (SELECT 1 FROM attempt a WHERE a.cell_id = c.id)"
+        " OR EXISTS (SELECT 1 FROM claim k WHERE k.cell_id = c.id) FROM cell c"
+        " WHERE c.route_id = ? AND c.task = ? AND c.repeat = ?",
+        (wanted.route_id, wanted.task, wanted.repeat),
+    ).fetchone()
+    round_ = 0
+    if not touched:
         request_id = keep_blob(database, wanted.request)
-    else:  # it was asked before
-        (cell_id,) = database.execute(
-            "SELECT id FROM cell WHERE route_id = ? AND task = ? AND repeat = ?", key
-        ).fetchone()
+    else:
         ended = database.execute(
             "SELECT outcome, round FROM ending WHERE cell_id = ?", (cell_id,)
         ).fetchone()

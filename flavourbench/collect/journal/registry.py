@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
+from itertools import product
 from typing import Any
 
 from flavourbench.collect.journal.process import now
@@ -74,9 +75,10 @@ def check_routes(
             )
         before = known.get(route.slot)
         if before and before.digest != route.digest and route.slot not in new_blocks:
+            after = json.loads(canonical_json(route.content))
             raise InputError(
                 f"slot {shown(route.slot)} had another route in this journal"
-                f" ({changes(before.content, route.content)}): answers of two routes are never"
+                f" ({changes(before.content, after)}): answers of two routes are never"
                 f" pooled. Begin a new block with --new-block {shown(route.slot)}, or use another"
                 " journal"
             )
@@ -123,3 +125,13 @@ def register_tasks(database: sqlite3.Connection, tasks: Sequence[Task]) -> dict[
         ).fetchone()
         found[task.id] = int(row[0])
     return found
+
+
+def register_cells(
+    database: sqlite3.Connection, routes: Sequence[int], tasks: Sequence[int], repeats: int
+) -> None:
+    """Write down what is to be asked: all tasks over all routes, so often."""
+    rows = product(routes, range(repeats), tasks)
+    database.executemany(
+        "INSERT OR IGNORE INTO cell (route_id, repeat, task) VALUES (?, ?, ?)", rows
+    )

@@ -29,15 +29,21 @@ class Session:
         self._writer, self._id = writer, collector_id
 
     async def register(
-        self, routes: Sequence[Route], new_blocks: Collection[str], tasks: Sequence[Task]
+        self,
+        routes: Sequence[Route],
+        new_blocks: Collection[str],
+        tasks: Sequence[Task],
+        repeats: int,
     ) -> tuple[dict[str, int], dict[str, int]]:
         """Rows of routes by slot and of tasks by id; see :mod:`.registry`."""
 
-        def both(database: sqlite3.Connection) -> tuple[dict[str, int], dict[str, int]]:
-            routes_by_slot = registry.register_routes(database, routes, new_blocks)
-            return routes_by_slot, registry.register_tasks(database, tasks)
+        def make(database: sqlite3.Connection) -> tuple[dict[str, int], dict[str, int]]:
+            by_slot = registry.register_routes(database, routes, new_blocks)
+            by_id = registry.register_tasks(database, tasks)
+            registry.register_cells(database, [*by_slot.values()], [*by_id.values()], repeats)
+            return by_slot, by_id
 
-        return await self._writer.do(both)
+        return await self._writer.do(make)
 
     async def claim(
         self, wanted: Wanted, limits: Limits, *, reopen: bool

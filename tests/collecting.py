@@ -27,6 +27,72 @@ BASES = {
 #: So that failing takes no time.
 QUICK = Retries(bounds={"connection": 2, "busy": 3, "server": 3}, first=0.01, longest=0.02)
 PLANTED = "sk-planted+Key/with=signs_0123456789"
+TEXT = "They go well.\nFINAL_SELECTION: A, B, C"
+#: A good answer in every dialect, with all that is read of it.
+GOOD: dict[str, dict[str, Any]] = {
+    "openai-chat": {
+        "model": "sim",
+        "provider": "Kitchen",
+        "fallback": False,
+        "error": None,
+        "choices": [
+            {
+                "finish_reason": "stop",
+                "error": None,
+                "message": {"content": [{"type": "text", "text": TEXT}], "refusal": None},
+            }
+        ],
+        "usage": {
+            "prompt_tokens": 200,
+            "completion_tokens": 20,
+            "prompt_tokens_details": {"cached_tokens": 8},
+            "completion_tokens_details": {"reasoning_tokens": 4},
+            "cost": 0.001,
+        },
+    },
+    "openai-responses": {
+        "model": "sim",
+        "status": "completed",
+        "incomplete_details": {"reason": None},
+        "output": [
+            {"type": "reasoning", "summary": []},
+            {"type": "message", "content": [{"type": "output_text", "text": TEXT}]},
+        ],
+        "usage": {
+            "input_tokens": 200,
+            "output_tokens": 20,
+            "input_tokens_details": {"cached_tokens": 8},
+            "output_tokens_details": {"reasoning_tokens": 4},
+        },
+    },
+    "anthropic": {
+        "model": "sim",
+        "stop_reason": "end_turn",
+        "content": [{"type": "thinking", "thinking": "…"}, {"type": "text", "text": TEXT}],
+        "usage": {
+            "input_tokens": 200,
+            "output_tokens": 20,
+            "cache_read_input_tokens": 8,
+            "cache_creation_input_tokens": 0,
+        },
+    },
+    "gemini": {
+        "modelVersion": "sim",
+        "promptFeedback": {"blockReason": None},
+        "candidates": [
+            {
+                "finishReason": "STOP",
+                "content": {"parts": [{"text": "…", "thought": True}, {"text": TEXT}]},
+            }
+        ],
+        "usageMetadata": {
+            "promptTokenCount": 200,
+            "candidatesTokenCount": 16,
+            "thoughtsTokenCount": 4,
+            "cachedContentTokenCount": 8,
+        },
+    },
+}
 
 
 def model(url: str, slot: str, behaviour: str = "sim", **more: Any) -> dict[str, Any]:

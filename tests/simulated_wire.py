@@ -252,7 +252,7 @@ def _responses(answer: Answer, asked: Asked, ident: str) -> Json:
         "truncation": "disabled",
         "usage": {
             "input_tokens": usage.input,
-            "input_tokens_details": {"cached_tokens": usage.cached},
+            "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
             "output_tokens": usage.output,
             "output_tokens_details": {"reasoning_tokens": usage.reasoning},
             "total_tokens": usage.input + usage.output,
@@ -313,7 +313,7 @@ def _gemini(answer: Answer, asked: Asked, ident: str) -> Json:
     if answer.hidden is not None:
         parts.append({"text": answer.hidden, "thought": True})
     if visible:
-        parts.append({"text": answer.text, "thoughtSignature": "CpQBAdHtim"})
+        parts.append({"text": answer.text, "thoughtSignature": "CpQBAdHtig=="})
     candidate: Json = {
         "content": {"role": "model"},
         "finishReason": _GEMINI_WORDS.get(answer.finish, "STOP"),

@@ -14,8 +14,10 @@ from flavourbench.collect.wire import (
     MalformedError,
     Reply,
     Tokens,
+    at,
     error_reply,
     fallback_marked,
+    items_at,
     text_at,
 )
 from flavourbench.errors import shown
@@ -43,6 +45,10 @@ STOP, DROPPED, LOST = "stop", "dropped", "lost"
 UNREACHABLE, TIMEOUT, CUT, TOO_LARGE = "unreachable", "timeout", "cut", "too large"
 ENCODING = "encoding"
 _BUSY = (408, 409, 425, 429)
+#: Codes of a 429 that waiting does not help.
+_SPENT = frozenset(
+    {"insufficient_quota", "enforced_spend_limit_reached", "contract_spend_limit_reached"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,7 @@ def read_attempt(raw: Raw, route: Route, task: Task, request: bytes) -> Reading:
     flags: list[str] = []
     if kind == ANSWER:
         outcome, reason, flags = _outcome(reply, route, task)
-    elif kind == STOP and dialect_of(route.dialect).refusal(_object(raw.body) or {}):
+    elif raw.error is None and dialect_of(route.dialect).refusal(_error_body(raw) or {}):
         kind, outcome = ANSWER, "refused"
     if reply.tokens is not None:
         due = charge(route, reply.tokens, reply.cost)
@@ -129,6 +135,8 @@ def _failure_of(raw: Raw) -> tuple[str, str] | None:
     if raw.status == 200:
         return None
     kind = _kind_of_status(raw.status or 0)
+    if raw.status == 429 and _hopeless(raw):
+        kind = STOP
     return kind, f"HTTP {raw.status}: {server_message(raw)}"
 
 
@@ -140,9 +148,15 @@ def _kind_of_status(status: int) -> str:
     return SERVER if status >= 500 else CONNECTION
 
 
+def _hopeless(raw: Raw) -> bool:
+    """Whether a server says that waiting does not help."""
+    error = at(_error_body(raw), "error")
+    return bool(_SPENT & {text_at(error, "code"), text_at(error, "details", "error_code")})
+
+
 def server_message(raw: Raw) -> str:
     """What a server says of an error, on one line."""
-    found = _object(raw.body)
+    found = _error_body(raw)
     for path in (("error", "message"), ("message",), ("error",), ("detail",)):
         text = text_at(found, *path)
         if text:
@@ -172,13 +186,32 @@ def read_reply(raw: Raw, dialect: str) -> Reply:
     return error_reply(error)
 
 
+def stated_delay(raw: Raw) -> str | None:
+    """The wait that an error of Google states within its body ("34.07s"), or None."""
+    kept = items_at(_error_body(raw), "error", "details")
+    delays = [text_at(each, "retryDelay") for each in kept]
+    return next((delay for delay in delays if delay), None)
+
+
+def _error_body(raw: Raw) -> dict[str, Any] | None:
+    """The object of an error; Google's other endpoints put it into a list."""
+    found = _json(raw.body)
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
+    return found if isinstance(found, dict) else None
+
+
 def _object(body: bytes) -> dict[str, Any] | None:
+    found = _json(body)
+    return found if isinstance(found, dict) else None
+
+
+def _json(body: bytes) -> Any:
     try:
         # As text: of bytes the parser would take UTF-16 too, where no key has been looked for.
-        found = json.loads(body.decode("utf-8-sig"))
+        return json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
 
 
 def _outcome(reply: Reply, route: Route, task: Task) -> tuple[str, str, list[str]]:

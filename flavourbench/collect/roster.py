@@ -28,7 +28,9 @@ _RESERVED = frozenset(
         *("stream", "stream_options", "n", "candidateCount", "background"),
         *("system", "instructions", "systemInstruction", "system_instruction"),
         *("messages", "input", "contents", "prompt", "conversation", "previous_response_id"),
-        *("candidate_count", "cachedContent", "cached_content", "models", "route"),
+        *("candidate_count", "cachedContent", "cached_content", "models", "route", "fallbacks"),
+        *("continuationToken", "continuation_token", "context_management", "compaction", "thread"),
+        *("truncation", "transforms", "preset", "mcp_servers", "container", "function_call"),
         *("tools", "tool_choice", "functions", "plugins", "web_search_options"),
         *("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"),
     }
@@ -120,7 +122,8 @@ def parse_roster(values: Mapping[str, Any]) -> Roster:
     """A roster from the values of its file; errors as :func:`read_roster`."""
     if isinstance(values.get("model"), Mapping):
         raise InputError("[model] is one table: write [[model]], with two brackets, for each model")
-    for entry in values.get("model", ()):
+    entries = values.get("model")
+    for entry in entries if isinstance(entries, list) else ():
         _check_places(entry)
     top = Table("", values)
     routes = tuple(_route(table) for table in top.tables("model"))

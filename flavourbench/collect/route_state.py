@@ -22,6 +22,7 @@ from flavourbench.collect.outcomes import (
     SERVER,
     TRANSPORT,
     Raw,
+    stated_delay,
 )
 from flavourbench.collect.route import Route
 from flavourbench.collect.secret import Scrubber, key_header
@@ -30,6 +31,7 @@ from flavourbench.tasks.taskset import Task
 if TYPE_CHECKING:
     from aiolimiter import AsyncLimiter
 
+_SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]+)?")
 #: So many cells in a row that end in ``transport``, or that another model answers, end their
 #: route for now.
 _HOPELESS, _STRANGERS = 20, 3
@@ -57,11 +59,16 @@ class Retries:
 
 
 def asked_delay(raw: Raw) -> float | None:
-    """Seconds that a server asks to wait (Retry-After), or None."""
+    """Seconds that a server asks to wait, in whichever way, or None."""
+    exact = raw.headers.get("retry-after-ms", "").strip()
+    if _SECONDS.fullmatch(exact):
+        return float(exact) / 1000
     value = raw.headers.get("retry-after", "").strip()
+    if not value and raw.status not in (None, 200):
+        value = (stated_delay(raw) or "").removesuffix("s")
     if not value:
         return None
-    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]+)?", value):
+    if _SECONDS.fullmatch(value):
         return float(value)
     try:
         when = parsedate_to_datetime(value)

@@ -156,13 +156,18 @@ def count(value: Any, *path: str | int) -> int | None:
 
 
 def split_tokens(
-    inside: int | None, output: int | None, cached: int | None, reasoning: int | None = None
+    inside: int | None,
+    output: int | None,
+    cached: int | None,
+    reasoning: int | None = None,
+    written: int | None = None,
 ) -> Tokens | None:
-    """Tokens of a dialect whose input count holds the cached ones."""
+    """Tokens of a dialect whose input count holds those read from and written to a cache."""
     if inside is None or output is None:
         return None
     cached = min(cached or 0, inside)
-    return Tokens(inside - cached, cached, 0, output, reasoning or 0)
+    written = min(written or 0, inside - cached)
+    return Tokens(inside - cached - written, cached, written, output, reasoning or 0)
 
 
 def gateway_cost(usage: Any) -> int | None:

@@ -9,84 +9,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from collecting import BASES, model, roster, some_tasks
+from collecting import BASES, GOOD, TEXT, model, roster, some_tasks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flavourbench.collect.journal.claims import Limits, Wanted, claim, enrol
 from flavourbench.collect.journal.records import Claimed, keep_attempt, keep_reading
-from flavourbench.collect.journal.registry import register_routes, register_tasks
+from flavourbench.collect.journal.registry import register_cells, register_routes, register_tasks
 from flavourbench.collect.journal.schema import schema
 from flavourbench.collect.outcomes import ANSWER, OUTCOMES, Raw, read_attempt
 from flavourbench.collect.route import Route
 
 TASK = some_tasks(1).tasks[0]
-TEXT = "They go well.\nFINAL_SELECTION: A, B, C"
-#: A good answer in every dialect, with all that is read of it.
-GOOD: dict[str, dict[str, Any]] = {
-    "openai-chat": {
-        "model": "sim",
-        "provider": "Kitchen",
-        "fallback": False,
-        "error": None,
-        "choices": [
-            {
-                "finish_reason": "stop",
-                "error": None,
-                "message": {"content": [{"type": "text", "text": TEXT}], "refusal": None},
-            }
-        ],
-        "usage": {
-            "prompt_tokens": 200,
-            "completion_tokens": 20,
-            "prompt_tokens_details": {"cached_tokens": 8},
-            "completion_tokens_details": {"reasoning_tokens": 4},
-            "cost": 0.001,
-        },
-    },
-    "openai-responses": {
-        "model": "sim",
-        "status": "completed",
-        "incomplete_details": {"reason": None},
-        "output": [
-            {"type": "reasoning", "summary": []},
-            {"type": "message", "content": [{"type": "output_text", "text": TEXT}]},
-        ],
-        "usage": {
-            "input_tokens": 200,
-            "output_tokens": 20,
-            "input_tokens_details": {"cached_tokens": 8},
-            "output_tokens_details": {"reasoning_tokens": 4},
-        },
-    },
-    "anthropic": {
-        "model": "sim",
-        "stop_reason": "end_turn",
-        "content": [{"type": "thinking", "thinking": "…"}, {"type": "text", "text": TEXT}],
-        "usage": {
-            "input_tokens": 200,
-            "output_tokens": 20,
-            "cache_read_input_tokens": 8,
-            "cache_creation_input_tokens": 0,
-        },
-    },
-    "gemini": {
-        "modelVersion": "sim",
-        "promptFeedback": {"blockReason": None},
-        "candidates": [
-            {
-                "finishReason": "STOP",
-                "content": {"parts": [{"text": "…", "thought": True}, {"text": TEXT}]},
-            }
-        ],
-        "usageMetadata": {
-            "promptTokenCount": 200,
-            "candidatesTokenCount": 16,
-            "thoughtsTokenCount": 4,
-            "cachedContentTokenCount": 8,
-        },
-    },
-}
 #: Any JSON, with texts that no encoding knows and numbers of any size.
 values = st.recursive(
     st.none()
@@ -180,6 +114,7 @@ def test_every_answer_is_read_and_kept(
     journal.execute("BEGIN")
     row = register_routes(journal, [one], [])["one"]
     task = register_tasks(journal, [TASK])[TASK.id]
+    register_cells(journal, [row], [task], 1)
     found = claim(journal, enrol(journal, 60.0), Wanted(row, task, 0, b"{}", 0), Limits())
     assert isinstance(found, Claimed)
     attempt = keep_attempt(journal, found, raw, 1, 1)

@@ -17,6 +17,7 @@ from flavourbench.analysis.collected import graded_journal
 from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.scoring import score_model
 from flavourbench.collect.plan import Job
+from flavourbench.collect.roster import read_roster
 from flavourbench.tasks.taskset import TaskSet
 
 REASON = absent()
@@ -71,6 +72,12 @@ def test_it_is_asked_journaled_and_scored(server: str, tasks: TaskSet, tmp_path:
     # It knows as little of food as chance does: 24 tasks have a standard error of 7 points.
     assert abs(scored.score - scored.chance) < 28
     assert len({grade.selection for grade in scored.grades}) > 1
+
+
+def test_the_example_asks_what_is_asked_here() -> None:
+    free, guided = read_roster(Path(__file__).parents[2] / "examples" / "smollm2.toml").routes
+    assert guided.parameters["extra"] == {"grammar": GRAMMAR}
+    assert (free.model, free.cap, guided.cap) == (MODEL, CAP, CAP)
 
 
 def test_another_name_is_a_mismatch(server: str, tasks: TaskSet, tmp_path: Path) -> None:

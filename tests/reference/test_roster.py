@@ -541,7 +541,7 @@ def test_a_file_that_is_no_roster_is_named(tmp_path: Path) -> None:
 def test_some_slots_of_a_roster() -> None:
     all_ = roster(*(LEAST | {"slot": slot, "model": slot} for slot in "abc"))
     assert [r.slot for r in all_.only(["c", "a", "c"]).routes] == ["c", "a"]
-    with pytest.raises(InputError, match="no slot d in the roster: use a, b, c"):
+    with pytest.raises(InputError, match="no model d in the roster: use one of a, b, c"):
         all_.only(["a", "d"])
 
 

@@ -27,6 +27,8 @@ _FINISH: Mapping[str, Finish] = MappingProxyType(
         "end_turn": "stop",
         "stop_sequence": "stop",
         "max_tokens": "length",
+        "pause_turn": "length",
+        "compaction": "length",
         "model_context_window_exceeded": "length",
         "refusal": "refused",
     }
@@ -74,7 +76,9 @@ def _tokens(usage: Any) -> Tokens | None:
     if fresh is None or output is None:
         return None
     cached = count(usage, "cache_read_input_tokens") or 0
-    return Tokens(fresh, cached, count(usage, "cache_creation_input_tokens") or 0, output)
+    written = count(usage, "cache_creation_input_tokens") or 0
+    hidden = count(usage, "output_tokens_details", "thinking_tokens") or 0
+    return Tokens(fresh, cached, written, output, hidden)
 
 
 def refusal(answer: Mapping[str, Any]) -> bool:  # noqa: ARG001

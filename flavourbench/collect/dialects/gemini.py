@@ -27,10 +27,20 @@ __all__ = ["HEADERS", "KEY_FORM", "KEY_HEADER", "body", "path", "read", "refusal
 
 KEY_HEADER, KEY_FORM = "x-goog-api-key", "{key}"
 HEADERS: Mapping[str, str] = MappingProxyType({})
-_REFUSALS = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE")
-_FINISH: Mapping[str, Finish] = MappingProxyType(
-    {"STOP": "stop", "MAX_TOKENS": "length", **dict.fromkeys(_REFUSALS, "refused")}
+_REFUSALS = (
+    *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
+    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR", "ESCALATION"),
 )
+_FINISH: Mapping[str, Finish] = MappingProxyType(
+    {
+        "STOP": "stop",
+        "MAX_TOKENS": "length",
+        "CONTINUATION": "length",
+        **dict.fromkeys(_REFUSALS, "refused"),
+    }
+)
+#: The account was limited: no word of the model.
+_FAILED = ("PUP_LIMITED_DISABLED",)
 
 
 def path(route: Route) -> str:
@@ -59,6 +69,8 @@ def read(answer: Mapping[str, Any]) -> Reply:
     if not isinstance(candidates, list) or not {"candidates", "promptFeedback"} & answer.keys():
         raise MalformedError("no candidates")
     reason = text_at(candidates, 0, "finishReason")
+    if reason in _FAILED:
+        raise MalformedError(f"finish reason {reason}")
     blocked = text_at(answer, "promptFeedback", "blockReason")
     parts = items_at(candidates, 0, "content", "parts")
     # A part that is a thought is hidden reasoning.

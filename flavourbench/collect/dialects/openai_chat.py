@@ -34,6 +34,18 @@ _FINISH: Mapping[str, Finish] = MappingProxyType(
         "max_tokens": "length",
         "content_filter": "refused",
         "refusal": "refused",
+        "sensitive": "refused",
+        "content_filtered": "refused",
+        "guardrail_intervened": "refused",
+    }
+)
+#: The server gave up amid the generation: no word of the model.
+_FAILED = ("error", "abort", "network_error", "insufficient_system_resource")
+#: Codes of errors by which content is refused, of OpenAI and of Azure.
+_REFUSALS = frozenset(
+    {
+        *("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"),
+        *("invalid_prompt", "cyber_policy", "bio_policy", "misalignment_policy_violation"),
     }
 )
 
@@ -74,6 +86,8 @@ def read(answer: Mapping[str, Any]) -> Reply:
     if isinstance(error := at(choice, "error"), dict):  # of a gateway, amid the generation
         return error_reply(error)
     reason = text_at(choice, "finish_reason")
+    if reason in _FAILED:
+        raise MalformedError(f"finish reason {reason}")
     finish = finish_of(reason, _FINISH)
     if text_at(choice, "message", "refusal"):
         finish = "refused"
@@ -97,6 +111,7 @@ def tokens_in(usage: Any, inside: str, output: str) -> Tokens | None:
         count(usage, output),
         count(usage, f"{inside}_details", "cached_tokens"),
         count(usage, f"{output}_details", "reasoning_tokens"),
+        count(usage, f"{inside}_details", "cache_write_tokens"),
     )
 
 
@@ -111,5 +126,5 @@ def _text(content: Any) -> str:
 def refusal(answer: Mapping[str, Any]) -> bool:
     """See :class:`.Dialect`; Azure tells of its content filter by an error."""
     error = at(answer, "error")
-    codes = (at(error, "code"), at(error, "innererror", "code"))
-    return "content_filter" in codes or "ResponsibleAIPolicyViolation" in codes
+    paths = (("code",), ("innererror", "code"), ("inner_error", "code"))
+    return any(text_at(error, *path) in _REFUSALS for path in paths)

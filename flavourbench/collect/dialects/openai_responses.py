@@ -17,6 +17,7 @@ from flavourbench.collect.dialects.openai_chat import (
 from flavourbench.collect.route import Route
 from flavourbench.collect.wire import (
     Finish,
+    MalformedError,
     Reply,
     at,
     finish_of,
@@ -31,8 +32,10 @@ from flavourbench.collect.wire import (
 __all__ = ["HEADERS", "KEY_FORM", "KEY_HEADER", "body", "path", "read", "refusal"]
 
 _INCOMPLETE: Mapping[str, Finish] = MappingProxyType(
-    {"max_output_tokens": "length", "content_filter": "refused"}
+    {"max_output_tokens": "length", "max_messages": "length", "content_filter": "refused"}
 )
+#: Nothing was answered, or not yet.
+_FAILED = ("failed", "cancelled", "queued", "in_progress")
 
 
 def path(route: Route) -> str:  # noqa: ARG001
@@ -60,15 +63,14 @@ def body(route: Route, prompt: str) -> dict[str, Any]:
 
 def read(answer: Mapping[str, Any]) -> Reply:
     """See :class:`.Dialect`."""
-    items = listed_at(answer, "output")
-    parts = [
-        part
-        for item in items
-        if at(item, "type") == "message"
-        for part in items_at(item, "content")
-    ]
     status = text_at(answer, "status")
-    reason = text_at(answer, "incomplete_details", "reason") if status == "incomplete" else status
+    if status in _FAILED:
+        raise MalformedError(f"status {status}")
+    said = [item for item in listed_at(answer, "output") if at(item, "type") == "message"]
+    # What a model says on its way is marked, where there is some.
+    final = [item for item in said if at(item, "phase") == "final_answer"]
+    parts = [part for item in final or said for part in items_at(item, "content")]
+    reason = text_at(answer, "incomplete_details", "reason") or status
     finish = "stop" if status == "completed" else finish_of(reason, _INCOMPLETE)
     if any(at(part, "type") == "refusal" for part in parts):
         finish = "refused"

@@ -5,13 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV := $(VENV)/.developing
 
-.PHONY: demo pipeline test check bench clean
+.PHONY: demo test check bench clean
 
 demo: $(STAMP) ## the main job: the bundled 27-model summary, analysed and ranked
 	$(BIN)/fb infer --draws 50000
-
-pipeline: $(STAMP) ## everything offline: contestants answer, are journaled, frozen and ranked
-	$(BIN)/fb demo
 
 test: $(DEV) ## all tests, then the kernels once more as plain Python
 	$(BIN)/pytest

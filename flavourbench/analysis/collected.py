@@ -49,6 +49,28 @@ def _asked(tasks: TaskSet, task_id: str, prompt_sha256: str) -> bool:
     return task is not None and task.prompt_sha256 == prompt_sha256
 
 
+def core_and_scores(
+    path: Path, slots: Sequence[str], tasks: TaskSet, seed: str
+) -> tuple[Core, ScoreMatrix]:
+    """The common core of some models of a journal, and their scores on it.
+
+    Raises
+    ------
+    InputError
+        There is no journal, or no core (see :func:`.core.freeze`).
+    CheckError
+        The journal is damaged.
+    """
+    database = read_journal(path)
+    try:
+        with explained(path):
+            chosen = [block for block in blocks(database) if block.slot in slots]
+            core = freeze_journal(database, chosen, tasks, seed)
+            return core, matrix_of(database, chosen, tasks, core)
+    finally:
+        database.close()
+
+
 def freeze_journal(
     database: sqlite3.Connection, chosen: Sequence[Block], tasks: TaskSet, seed: str
 ) -> Core:

@@ -33,13 +33,11 @@ def command(
     """
     plan = Plan(draws, flips)
     load_arrow()
-    from flavourbench.analysis.collected import freeze_journal, matrix_of
+    from flavourbench.analysis.collected import core_and_scores
     from flavourbench.analysis.inference import infer
     from flavourbench.analysis.release import write_named_release
     from flavourbench.analysis.result import leaderboard_object, result_object
     from flavourbench.cli.collecting import run_collector
-    from flavourbench.collect.journal.opening import read_journal
-    from flavourbench.collect.journal.queries import blocks
     from flavourbench.collect.plan import Job
     from flavourbench.collect.roster import demo_roster
     from flavourbench.tasks.files import BUNDLED, panel_folders, read_all
@@ -52,13 +50,7 @@ def command(
     # A contestant of another version begins a new block, which nobody has to ask for here.
     slots = tuple(route.slot for route in roster.routes)
     run_collector(journal, Job(roster, tasks, new_blocks=slots))
-    database = read_journal(journal)
-    try:
-        chosen = [b for b in blocks(database) if b.slot in {r.slot for r in roster.routes}]
-        core = freeze_journal(database, chosen, tasks, str(plan.seed))
-        matrix = matrix_of(database, chosen, tasks, core)
-    finally:
-        database.close()
+    core, matrix = core_and_scores(journal, slots, tasks, str(plan.seed))
     note(
         f"core: {core.size} tasks in each of {len(core.tasks)} panels × families;"
         f" {len(core.left_out)} left, not valid for every model"

@@ -10,11 +10,12 @@ from rich.text import Text
 from flavourbench.collect.outcomes import ANSWERED
 from flavourbench.errors import listed
 from flavourbench.report.screen import Screen, print_rows, show
+from flavourbench.report.terminal import shorten
 
 #: Shares of a model's cells that are shown as reasons.
 _MOST_REASONS = 8
-#: Letters of a family's name.
-_FAMILY = 4
+#: Letters of a family's name, and of a model's on screens that are not wide.
+_FAMILY, _NAME, _WIDE = 4, 19, 120
 
 
 def print_status(status: dict[str, Any], *, reasons: bool = True) -> None:
@@ -48,7 +49,7 @@ def print_status(status: dict[str, Any], *, reasons: bool = True) -> None:
 def _models(out: Console, screen: Screen, status: dict[str, Any]) -> None:
     models = status["models"]
     families = list(dict.fromkeys(c["family"] for model in models for c in model["coverage"]))
-    heads = [("model", False), ("slot", False), ("valid", True), ("cells", True)]
+    heads = [("model", False), ("slot", False), ("valid", True)]
     heads += [("invalid", True), ("left", True), ("cost", True)]
     # Heads as on the leaderboard; panels together.
     heads += [(family[:_FAMILY], True) for family in families]
@@ -57,12 +58,13 @@ def _models(out: Console, screen: Screen, status: dict[str, Any]) -> None:
     for model in models:
         valid = model["outcomes"].get(ANSWERED, 0)
         cover = [[c for c in model["coverage"] if c["family"] == family] for family in families]
+        block = f" (block {model['block']})" if model["block"] > 1 else ""
+        name = f"{model['name']}{block}"
         rows.append(
             [
-                model["name"] + (f" (block {model['block']})" if model["block"] > 1 else ""),
+                shorten(name, _NAME, screen.glyphs.cut) if screen.width < _WIDE else name,
                 model["slot"],
-                f"{valid:,}",
-                f"{model['cells']:,}",
+                f"{valid:,}/{model['cells']:,}",
                 f"{model['ended'] - valid:,}",
                 f"{model['left']:,}",
                 dollars(model["dollars"]),
@@ -77,7 +79,7 @@ def _models(out: Console, screen: Screen, status: dict[str, Any]) -> None:
             ]
         )
     last = len(heads) - 1
-    spare = [last, last - 1, last - 2, last - 3, 1, *range(7 + len(families) - 1, 6, -1), 6]
+    spare = [last, last - 1, last - 2, last - 3, 1, *range(6 + len(families) - 1, 5, -1), 5]
     print_rows(out, screen, heads, rows, spare)
 
 

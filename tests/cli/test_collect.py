@@ -511,8 +511,8 @@ def test_views_hold_the_numbers_at_any_width(
         assert part in told, part
     for entry in found["models"]:
         valid = entry["outcomes"].get("answered", 0)
-        # valid, of, invalid, left
-        numbers = rf"{valid} +8 +{8 - valid} +0\b"
+        # valid, invalid, left
+        numbers = rf"{valid}/8 +{8 - valid} +0\b"
         assert re.search(numbers, status.out), status.out
     if width == 200:
         for entry in found["models"]:

@@ -87,7 +87,7 @@ def test_a_size_may_be_chosen_up_to_what_there_is() -> None:
     ):
         freeze(outcomes, PLACES, "1", 10)
     for empty in ({}, {"a": {}}):
-        with pytest.raises(InputError, match="nothing to freeze|0 tasks are valid"):
+        with pytest.raises(InputError, match=r"nothing to freeze|0 tasks are valid"):
             freeze(empty, PLACES if empty else [], "1")
 
 

@@ -53,7 +53,7 @@ def command(
     core, matrix = core_and_scores(journal, slots, tasks, str(plan.seed))
     note(
         f"core: {core.size} tasks in each of {len(core.tasks)} panels × families;"
-        f" {len(core.left_out)} left, not valid for every model"
+        f" {len(core.left_out)} tasks left out, not valid for every model"
     )
     with progress_bar() as progress:
         inference = infer(matrix, plan, progress=progress)

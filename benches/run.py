@@ -278,9 +278,9 @@ def main() -> int:
     bench_analysis(matrix, plan, 1 if quick else 3)
     bench_environment(3 if quick else 7)
     bench_tasks(3 if quick else 7)
-    bench_collect(1 if quick else 3)
     bench_commands()
-    bench_memory()
+    bench_memory()  # before anything large: a new process counts what the one before it held
+    bench_collect(1 if quick else 3)
     bench_scaling(quick)
     if not quick:
         bench_peers(matrix)

@@ -225,7 +225,7 @@ def _outcome(reply: Reply, route: Route, task: Task) -> tuple[str, str, list[str
     if reply.finish == "unknown":
         flags.append("unknown_finish")
     if reply.finish == "refused":
-        return "refused", reply.finish_reason or "", flags
+        return "refused", shown(reply.finish_reason or "", 200), flags
     visible = bool(reply.text.strip())
     at_cap = reply.tokens is not None and 0 < route.cap <= reply.tokens.output
     if reply.finish == "length" or (not visible and at_cap):

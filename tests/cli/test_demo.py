@@ -80,7 +80,7 @@ def test_the_demonstration_is_the_same_with_its_journal_and_without(
     assert len(re.findall(r"^ *\d+ .* Simulated ", first.out, re.MULTILINE)) == 2
     assert "some of these are simulated" in first.out
     assert b"some of these are simulated" in digest["manifest.json"]
-    assert "left, not valid for every model" in core
+    assert "tasks left out, not valid for every model" in core
 
     monkeypatch.setenv("COLUMNS", "80")
     narrow = done(demo("demo", *SMALL))

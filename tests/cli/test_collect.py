@@ -531,11 +531,11 @@ def test_views_hold_the_numbers_at_any_width(
 
 
 def test_names_never_reach_the_terminal_raw(fb: Command, simulator: Simulator) -> None:
-    write_roster(fb, model(simulator.url, "herb", name="[red]Herb[/] 🌿 名前"))
+    write_roster(fb, model(simulator.url, "herb", name="[red]Herb[/] 名前"))
     run = collected(fb, *SMOKE)
     assert "[red]Herb[/]" in run.out
     assert "名前" in run.out
-    assert fb.json("status")["models"][0]["name"] == "[red]Herb[/] 🌿 名前"
+    assert fb.json("status")["models"][0]["name"] == "[red]Herb[/] 名前"
 
 
 # --- keys ------------------------------------------------------------------------------------

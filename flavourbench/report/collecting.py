@@ -25,10 +25,14 @@ class Meter:
     """Watches the routes of a collector; a context manager.
 
     Give its :meth:`look` to the collector.
+
+    Parameters
+    ----------
+    console : where to draw; by default standard error
     """
 
-    def __init__(self) -> None:
-        self._console = Console(stderr=True)
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
         self._began = self._said = time.monotonic()
         self._first: dict[str, int] = {}
         self._bars: Progress | None = None

@@ -67,7 +67,13 @@ class HttpCaller:
         ----------
         timeout : seconds until the answer has to be complete
         scrubber : removes the key from all that comes back
+
+        Raises
+        ------
+        InputError
+            The proxy of the environment is none: no request could be sent.
         """
+        proxy = proxy_of(*urlsplit(url)[:2])
         status: int | None = None
         seen: dict[str, str] = {}
         arrived = bytearray()
@@ -79,7 +85,7 @@ class HttpCaller:
                     data=body,
                     headers=headers,
                     allow_redirects=False,
-                    proxy=proxy_of(*urlsplit(url)[:2]),
+                    proxy=proxy,
                 ) as response:
                     status = response.status
                     seen = scrubber.of_headers(response.headers.items())

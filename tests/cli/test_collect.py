@@ -674,3 +674,16 @@ def test_without_the_extra_contestants_still_answer(
     keyed.refused("collect", *SMOKE, says=("aiohttp", 'pip install "flavourbench[collect]"'))
     write_roster(keyed, {"slot": "first", "dialect": "local:first-three"})
     assert keyed("collect", *SMOKE).code == 0
+
+
+def test_a_proxy_that_is_none_ends_the_run_before_anything_is_sent(
+    fb: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no fault of a provider: no cell fails for it. The variable may hold a password."""
+    monkeypatch.setenv("https_proxy", "http://user:pass-word@[odd")
+    write_roster(fb, sent_to("https://api.invalid/v1"))
+    run = fb("collect", *SMOKE)
+    assert run.code == 2
+    assert run.err == ["fb: the variable https_proxy holds no address of a proxy: set it anew"]
+    assert rows(fb.folder / "journal.sqlite", "SELECT count(*) FROM attempt") == [(0,)]
+    assert rows(fb.folder / "journal.sqlite", "SELECT count(*) FROM claim") == [(0,)]

@@ -12,7 +12,6 @@ from simulator import Simulator
 
 from flavourbench.collect.collector import Collector
 from flavourbench.collect.plan import Job
-from flavourbench.collect.roster import Roster
 
 ALL = tuple(BASES)
 CHAT, RESPONSES, ANTHROPIC, GEMINI = ALL
@@ -184,7 +183,6 @@ def test_a_fault_ends_in_its_outcome(collected: Collected, each: Case, dialect: 
 
 def test_no_route_was_given_up(collected: Collected) -> None:
     assert [s.stopped for s in collected.collector.states] == [None] * len(RUNS)
-    assert isinstance(collected.collector._job.roster, Roster)
 
 
 def test_the_key_is_sent_and_found_nowhere_else(collected: Collected) -> None:

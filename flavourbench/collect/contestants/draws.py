@@ -9,7 +9,6 @@ from typing import TypeVar
 _T = TypeVar("_T")
 _BITS = 64
 #: Words of one digest.
-WORDS = 256 // _BITS
 
 
 class Draws:

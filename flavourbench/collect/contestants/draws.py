@@ -8,7 +8,6 @@ from typing import TypeVar
 
 _T = TypeVar("_T")
 _BITS = 64
-#: Words of one digest.
 
 
 class Draws:

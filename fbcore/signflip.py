@@ -189,12 +189,11 @@ class _Job:
         rows, clusters = z.shape
         at_least("clusters", clusters, 1)
         draw_range(0, at_least("flips", flips, 1))
-        exact = enumerates(clusters, flips)
+        draws, exact = sign_vectors(clusters, flips)
         kind = np.int32 if bound < INT32_BOUND else np.int64
         padded = np.zeros((16 * -(-clusters // 128) * 8, _TILE * -(-rows // _TILE)), kind)
         padded[:clusters, :rows] = z.T
         groups = 4 * -(-clusters // 32)
-        draws = 2 ** (clusters - 1) if exact else flips
         return cls(padded, groups, draws, exact, split_seed(seed))
 
     def pieces(self, threads: int) -> list[tuple[int, int]]:
@@ -384,6 +383,12 @@ def _bound(contributions: NDArray[np.int64]) -> int:
 def enumerates(clusters: int, flips: int) -> bool:
     """Whether all sign vectors with the first sign fixed are no more than ``flips``."""
     return clusters - 1 < 62 and 2 ** (clusters - 1) <= flips
+
+
+def sign_vectors(clusters: int, flips: int) -> tuple[int, bool]:
+    """How many sign vectors are used, and whether these are all with the first sign fixed."""
+    exact = enumerates(clusters, flips)
+    return 2 ** (clusters - 1) if exact else flips, exact
 
 
 def p_values(counts: NDArray[np.int64], draws: int, exact: bool) -> NDArray[np.float64]:

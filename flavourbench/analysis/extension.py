@@ -295,7 +295,7 @@ def new_exceedances(
         return [m for m in rows if m not in found]
 
     pieces = even_ranges(old.size, run.threads, _batch(fresh, _LOOKED_UP), 1)
-    told = run.told("stored sums", old.size)
+    told = run.told("stored sums", old.size) if cache else None
     looked_up = map_ranges(look_up, pieces, run.threads, progress=told)
     missing = [m for part in looked_up for m in part]
     batch = _batch(fresh, _FLIPPED)

@@ -68,7 +68,7 @@ def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
             if not is_file(path):
                 raise
             return [_failed("rows", str(error))]
-        return [_passed("rows", _ROWS.format(len(tasks))), *_content_checks(tasks, scorer)]
+        return [_passed("rows", _ROWS.format(len(tasks))), *content_checks(tasks, scorer)]
     try:
         tasks, manifest = read_with_manifest(path)
     except CheckError as error:
@@ -86,7 +86,7 @@ def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
     checks.append(
         _result("manifest", not wrong, "states what follows", f"{listed(wrong)} do not follow")
     )
-    return checks + _content_checks(tasks, scorer)
+    return checks + content_checks(tasks, scorer)
 
 
 def imported(files: Sequence[Path], environment: Environment | None) -> tuple[TaskSet, list[Check]]:
@@ -103,7 +103,7 @@ def imported(files: Sequence[Path], environment: Environment | None) -> tuple[Ta
     """
     tasks = joined([read_published(path) for path in files])
     checks = [_passed("rows", _ROWS.format(len(tasks)))]
-    checks += _content_checks(tasks, lambda _: environment)
+    checks += content_checks(tasks, lambda _: environment)
     failed = [f"{c['check']}: {c['detail']}" for c in checks if c["passed"] is False]
     if failed:
         raise InputError(f"{listed([path.name for path in files])}: {'; '.join(failed)}")
@@ -114,7 +114,8 @@ def imported(files: Sequence[Path], environment: Environment | None) -> tuple[Ta
     return tasks, checks
 
 
-def _content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
+def content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
+    """What follows from the tasks themselves and, where it is found, from their environment."""
     checks = [_anchoring(tasks)]
     design = tasks.design
     if design is None:

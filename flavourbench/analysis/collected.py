@@ -139,7 +139,7 @@ def _chosen(database: sqlite3.Connection, slots: Iterable[str]) -> list[Block]:
         if slot not in named:
             names = listed([block.slot for block in known])
             raise InputError(
-                f"no model {shown(slot)} in the journal: use one of {names}, or `fb collect` asks it"
+                f"no model {shown(slot)} in the journal: use one of {names}, or ask it (fb collect)"
             )
     return [named[slot] for slot in slots]
 

@@ -149,12 +149,13 @@ def _changed(core: Core, path: Path, coverage: Coverage) -> str | None:
     table = read_parquet(CORE.read(path, _COVERAGE).files[_COVERAGE])
     old = _cells(table.to_pydict())
     new = _cells(coverage.columns)
-    moved = [
-        f"{shown(slot)} at {shown(task)}: {old.get((slot, task))}, now {outcome}"
-        for (slot, task), outcome in new.items()
-        if old.get((slot, task)) != outcome
-    ]
-    return f"outcomes have changed since ({listed(moved, 2)})"
+    moved = [cell for cell, outcome in new.items() if old.get(cell) != outcome]
+    slot, task = moved[0]
+    more = f", the first of {len(moved):,} cells" if len(moved) > 1 else ""
+    return (
+        f"outcomes have changed since ({shown(slot)} at {shown(task)}:"
+        f" {old.get(moved[0])}, now {new[moved[0]]}{more})"
+    )
 
 
 def _cells(columns: Mapping[str, Any]) -> dict[tuple[str, str], str]:

@@ -6,21 +6,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flavourbench.analysis.answers import SIMULATED, Answer, Evidence, Model, Observation
-from flavourbench.analysis.core import MISSING
-from flavourbench.analysis.plain import evidence as plain
 from flavourbench.analysis.plain.analysis import Progress
-from flavourbench.analysis.plain.portfolios import portfolio_scores
-from flavourbench.analysis.release import layout
 from flavourbench.analysis.verify.differences import json_difference
 from flavourbench.analysis.verify.files import Release
+from flavourbench.checks import Check, failed, passed, result, unmade
+
+from flavourbench.analysis.answers import SIMULATED, Answer, Evidence, Model
+from flavourbench.analysis.core import MISSING
+from flavourbench.analysis.plain import evidence as plain
+from flavourbench.analysis.plain.portfolios import portfolio_scores
+from flavourbench.analysis.release import layout
 from flavourbench.analysis.verify.frozen import (
     core_problem,
     diagnostics_problem,
     scores_problem,
 )
 from flavourbench.artifact import MANIFEST
-from flavourbench.checks import Check, failed, passed, result, unmade
 from flavourbench.collect.contestants import is_simulated
 from flavourbench.collect.outcomes import ANSWERED, OUTCOMES, UNPARSEABLE
 from flavourbench.collect.route import LOCAL, ROUTE_RECIPE
@@ -145,7 +146,9 @@ def _cells(evidence: Evidence) -> str | None:
         return f"{layout.OBSERVATIONS}: {_odd(found, grid)}"
     rows = [row[:3] for row in evidence.answers or ()]
     if rows != sorted({*rows}):
-        twice = [f"{slot} {task} {repeat}" for (slot, task, repeat), n in Counter(rows).items() if n > 1]
+        twice = [
+            f"{slot} {task} {repeat}" for (slot, task, repeat), n in Counter(rows).items() if n > 1
+        ]
         told = f"duplicate cell {listed(twice)}" if twice else "rows do not ascend"
         return f"{layout.ANSWERS}: {told}"
     alien = sorted({(slot, task) for slot, task, _ in rows} - {*grid})
@@ -201,7 +204,8 @@ def _unlike_answers(evidence: Evidence, answers: Sequence[Answer]) -> Iterator[s
         stated = observed[row.slot, row.task_id]
         derived = (row.outcome, row.reason, selection)
         if stated[2:5] != derived:
-            yield f"{layout.OBSERVATIONS}: {place} is {_told(stated[2:5])}, derived {_told(derived)}"
+            told = f"{place} is {_told(stated[2:5])}, derived {_told(derived)}"
+            yield f"{layout.OBSERVATIONS}: {told}"
     for cell, seen in observed.items():
         if cell not in asked and (seen.outcome, seen.reason) != (MISSING, ""):
             place = f"{shown(seen.slot)}, {shown(seen.task_id)}"

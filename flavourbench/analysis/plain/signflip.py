@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from flavourbench.analysis.plain import counter
-from flavourbench.analysis.plain.design import CHANCE_DENOMINATOR
+from flavourbench.analysis.plain.design import CHANCE_DENOMINATOR, product_operand
 
 _BLOCK = 512
 
@@ -37,6 +39,7 @@ def sign_flips(
     flips: int,
     seed: int,
     chance: NDArray[np.int64] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, int, bool]:
     """Exceedance counts of all pairs, and of all models against chance.
 
@@ -47,6 +50,7 @@ def sign_flips(
     seed : 0 <= seed < 2**53
     chance : int64 [C] or None; per cluster the sum over its tasks of 56 * chance on the
         quantised grid times the stratum weight
+    progress : told how many sign vectors are done since the last call
 
     Returns
     -------
@@ -67,6 +71,8 @@ def sign_flips(
     draws = 2 ** (clusters - 1) if exact else flips
     rows = contributions if chance is None else np.vstack((contributions, chance))
 
+    operand = product_operand(rows, 1)
+
     observed = rows.sum(axis=1, dtype=np.int64)
     pair_counts = np.zeros(models * (models - 1) // 2, dtype=np.int64)
     chance_counts = np.zeros(models, dtype=np.int64)
@@ -77,12 +83,14 @@ def sign_flips(
             if exact
             else counter.signs(seed, start, stop, clusters)
         )
-        totals = rows @ sign.astype(np.int64).T
+        totals = (operand @ sign.T.astype(operand.dtype)).astype(np.int64)
         pair_counts += _pair_exceedances(totals[:models], observed[:models])
         if chance is not None:
             drawn = _chance_distance(totals[:models], totals[models])
             limit = _chance_distance(observed[:models], observed[models:])
             chance_counts += (drawn >= limit[:, np.newaxis]).sum(axis=1)
+        if progress is not None:
+            progress(stop - start)
     return pair_counts, None if chance is None else chance_counts, draws, exact
 
 

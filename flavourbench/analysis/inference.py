@@ -20,8 +20,8 @@ from fbcore.ranks import competition_ranks, rank_groups, rank_intervals
 from fbcore.signflip import p_values, sign_flips
 from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.plan import Plan
-from flavourbench.analysis.preflight import check
-from flavourbench.errors import InputError, listed
+from flavourbench.analysis.preflight import check, unmoved_warning
+from flavourbench.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +143,6 @@ def infer(
         for parts in (families, panels)
     )
     r, rho = _panel_agreement(matrix, panels, panel_scores)
-    still = [matrix.models[m] for m in np.flatnonzero((sampled.se == 0) & matrix.varies)]
-    if still:
-        warnings.append(
-            "The strata cancel in every draw, so the standard error is exactly 0 and they are"
-            f" not part of the simultaneous band: {listed(still)}."
-        )
     return Inference(
         matrix=matrix,
         plan=plan,
@@ -166,7 +160,7 @@ def infer(
         panels=panel_scores,
         panel_pearson=r,
         panel_spearman=rho,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *unmoved_warning(matrix, sampled.se)),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, TextIO
 import typer
 
 from flavourbench import __version__
-from flavourbench.cli import collect, demo, infer, leaderboard, score, status
+from flavourbench.cli import collect, demo, infer, leaderboard, score, status, verify
 from flavourbench.cli import compile as compiling
 from flavourbench.cli.entry import STOPS, Stopped
 from flavourbench.cli.env.app import app as env_app
@@ -34,6 +34,7 @@ app = typer.Typer(
 app.command("demo", epilog=demo.EXAMPLES)(demo.command)
 app.command("infer", epilog=infer.EXAMPLES)(infer.command)
 app.command("leaderboard", epilog=leaderboard.EXAMPLES)(leaderboard.command)
+app.command("verify", epilog=verify.EXAMPLES)(verify.command)
 app.command("compile", epilog=compiling.EXAMPLES)(compiling.command)
 app.command("score", epilog=score.EXAMPLES)(score.command)
 app.command("collect", epilog=collect.EXAMPLES)(collect.command)

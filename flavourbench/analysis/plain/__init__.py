@@ -6,7 +6,7 @@ bits from both are evidence that both follow the text. Arrays go in and come out
 of other parts, file or option crosses. Verification of releases runs on it.
 
 Modules: ``analysis`` (all of it in one call), ``counter`` (random words), ``design`` (integers
-and weights), ``resample`` and ``bootstrap`` (anchor-cluster bootstrap), ``signflip``
-(anchor-cluster sign flips), ``decisions`` (ranks, multiplicity, groups, effect sizes,
-correlations), ``portfolios`` (scores of all portfolios of a task).
+and weights), ``products`` (exact sums of them), ``resample`` and ``bootstrap`` (anchor-cluster
+bootstrap), ``signflip`` (anchor-cluster sign flips), ``decisions`` (ranks, multiplicity, groups,
+effect sizes, correlations), ``portfolios`` (scores of all portfolios of a task).
 """

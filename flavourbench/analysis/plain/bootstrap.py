@@ -14,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from flavourbench.analysis.plain.design import product_operand, stratum_sizes
+from flavourbench.analysis.plain.design import stratum_sizes
+from flavourbench.analysis.plain.products import operand, products
 from flavourbench.analysis.plain.resample import complete_draws, stratum_tables
 
 LEAF = 256
@@ -81,7 +82,7 @@ def bootstrap(
     clusters = int(cluster.max()) + 1
     tables = stratum_tables(scores, stratum, cluster, strata)
     # No cluster is picked more than C times.
-    operands = [product_operand(sums, clusters) for _, sums, _ in tables]
+    operands = [operand(sums, clusters) for _, sums, _ in tables]
     result = np.empty((scores.shape[0], draws), dtype=np.float64)
     redraws = 0
     for first in range(0, draws, _BLOCK):
@@ -91,7 +92,7 @@ def bootstrap(
         total = np.zeros((scores.shape[0], last - first), dtype=np.float64)
         for (touched, _, counts), sums in zip(tables, operands, strict=True):
             weight = np.ascontiguousarray(multiplicity[:, touched])
-            numerator = sums @ weight.T.astype(sums.dtype)
+            numerator = products(sums, weight)
             denominator = weight @ counts
             total += numerator.astype(np.float64) / denominator.astype(np.float64)
         result[:, first:last] = total / float(strata) / 10.0**exponent

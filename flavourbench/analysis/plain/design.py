@@ -228,21 +228,3 @@ def flips_needed(hypotheses: int, alpha: float, clusters: int) -> int | None:
     while hypotheses * (1 / (1 + draws)) > alpha:
         draws += 1
     return draws
-
-
-def product_operand(values: NDArray[np.int64], largest: int) -> NDArray[np.int64 | np.float64]:
-    """``values`` [n, k] in the type whose matrix products are exact and fastest.
-
-    Parameters
-    ----------
-    largest : largest absolute value of the other side of the products
-
-    Returns
-    -------
-    float64 where no sum of products, in whatever order, leaves the integers that float64
-    holds; else ``values``.
-
-    Source: docs/statistics.md, section 9.
-    """
-    bound = max((sum(map(abs, row)) for row in values.tolist()), default=0) * largest
-    return values.astype(np.float64) if bound < 2**53 else values

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flavourbench.analysis.plain import counter
-from flavourbench.analysis.plain.design import CHANCE_DENOMINATOR, product_operand
+from flavourbench.analysis.plain.design import CHANCE_DENOMINATOR
+from flavourbench.analysis.plain.products import operand, products
 
 _BLOCK = 512
 
@@ -71,7 +72,7 @@ def sign_flips(
     draws = 2 ** (clusters - 1) if exact else flips
     rows = contributions if chance is None else np.vstack((contributions, chance))
 
-    operand = product_operand(rows, 1)
+    summed = operand(rows, 1)
 
     observed = rows.sum(axis=1, dtype=np.int64)
     pair_counts = np.zeros(models * (models - 1) // 2, dtype=np.int64)
@@ -83,7 +84,7 @@ def sign_flips(
             if exact
             else counter.signs(seed, start, stop, clusters)
         )
-        totals = (operand @ sign.T.astype(operand.dtype)).astype(np.int64)
+        totals = np.ascontiguousarray(products(summed, sign), np.int64)
         pair_counts += _pair_exceedances(totals[:models], observed[:models])
         if chance is not None:
             drawn = _chance_distance(totals[:models], totals[models])

@@ -23,9 +23,7 @@ import flavourbench
 #: What each part may import besides itself: everything further down the chain
 #: ``cli → report, training, analysis → collect → tasks → environment → fbcore``. Reports and
 #: training files are made of releases, so those two stand on analysis; it knows neither.
-BOTTOM = frozenset(
-    {"artifact", "folders", "identity", "settings", "checks", "errors", "data", ""}
-)
+BOTTOM = frozenset({"artifact", "folders", "identity", "settings", "checks", "errors", "data", ""})
 CHAIN = ("fbcore", "environment", "tasks", "collect", "analysis")
 ALLOWED: dict[str, frozenset[str]] = {
     "fbcore": frozenset(),

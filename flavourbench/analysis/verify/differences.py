@@ -35,8 +35,8 @@ def table_difference(stated: Table, derived: Table, ids: Sequence[str]) -> str |
     place = ", ".join(shown(derived[column][row]) for column in ids) or str(row)
     count = sum(int(where.sum()) for where in differing.values())
     more = f", the first of {count:,} differences" if count > 1 else ""
-    told = [_written(_value(table[name], row)) for table in (stated, derived)]
-    return f"row {place}: {shown(name)} is {told[0]}, derived is {told[1]}{more}"
+    found, right = (_written(_value(table[name], row)) for table in (stated, derived))
+    return f"row {place}: {shown(name)} is {found}, derived {right}{more}"
 
 
 def _differ(stated: Column, derived: Column) -> NDArray[np.bool_]:
@@ -60,35 +60,42 @@ def _value(column: Column, row: int) -> Any:
     return None if np.ma.getmaskarray(column)[row] else np.ma.getdata(column)[row].item()
 
 
-def json_difference(stated: Any, derived: Any, place: str = "") -> str | None:
+def json_difference(
+    stated: Any, derived: Any, place: str = "", told: str = "derived"
+) -> str | None:
     """The first difference of two JSON values, in the order of ``derived``; None if none.
 
     A key too many is one. Numbers are equal by value, since canonical JSON writes 1.0 as 1.
+
+    Parameters
+    ----------
+    place : where both stand
+    told : what the second is called
     """
     if isinstance(derived, Mapping) and isinstance(stated, Mapping):
         for key, value in derived.items():
             inside = f"{place}.{shown(key)}" if place else shown(key)
             if key not in stated:
                 return f"{inside} is missing"
-            found = json_difference(stated[key], value, inside)
+            found = json_difference(stated[key], value, inside, told)
             if found is not None:
                 return found
         extra = sorted(stated.keys() - derived.keys())
         return f"{f'{place}.' if place else ''}{shown(extra[0])} is unknown" if extra else None
     if isinstance(derived, (list, tuple)) and isinstance(stated, list):
         if len(stated) != len(derived):
-            return f"{place} has {len(stated)} entries, derived are {len(derived)}"
+            return f"{place} has {len(stated)} entries, {told} {len(derived)}"
         for at, (entry, value) in enumerate(zip(stated, derived, strict=True)):
             name = (
                 f" ({shown(value['id'])})" if isinstance(value, Mapping) and "id" in value else ""
             )
-            found = json_difference(entry, value, f"{place}[{at}]{name}")
+            found = json_difference(entry, value, f"{place}[{at}]{name}", told)
             if found is not None:
                 return found
         return None
     if isinstance(stated, bool) == isinstance(derived, bool) and stated == derived:
         return None
-    return f"{place} is {_written(stated)}, derived is {_written(derived)}"
+    return f"{place} is {_written(stated)}, {told} {_written(derived)}"
 
 
 def _written(value: Any) -> str:

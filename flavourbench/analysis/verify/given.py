@@ -54,7 +54,11 @@ def matrix_of(release: Release) -> ScoreMatrix:
     models = _ids(manifest, "models")
     names = [stated(manifest, str, "models", at, "name") for at in entries(manifest, "models")]
     strata = [
-        Stratum(name, *(text_or_null(manifest, "design", "strata", at, key) for key in _PARTS))
+        Stratum(
+            name,
+            text_or_null(manifest, "design", "strata", at, "panel"),
+            text_or_null(manifest, "design", "strata", at, "family"),
+        )
         for at, name in enumerate(_ids(manifest, "design", "strata"))
     ]
     ids = _texts(tasks["task"])
@@ -84,9 +88,6 @@ def matrix_of(release: Release) -> ScoreMatrix:
         chance_error=rounding["chance"],
         label=text_or_null(manifest, "label"),
     )
-
-
-_PARTS = ("panel", "family")
 
 
 def problem_of(matrix: ScoreMatrix, plan: Plan) -> Problem:
@@ -143,7 +144,7 @@ def _indices(
     for task, name in zip(tasks, values, strict=True):
         if name not in places:
             told = f"{TASKS}: row {shown(task)}: {column} is {shown(name)}"
-            raise CheckError(f"{told}, which {MANIFEST} does not have")
+            raise CheckError(f"{told}, which is none of {MANIFEST}")
     return np.array([places[name] for name in values], np.int32)
 
 
@@ -153,14 +154,14 @@ def _grid(
     """Scores int64 [M, T] in units of 10**-exponent."""
     table = release.tables[SCORES]
     cells = [(model, task) for model in models for task in tasks]
-    for column, at in (("model", 0), ("task", 1)):
-        if len(table[column]) != len(cells):
-            told = f"{SCORES} has {len(table[column])} rows"
-            raise CheckError(f"{told}, not one for each of {len(cells)} cells")
+    if len(table["score"]) != len(cells):
+        told = f"{SCORES} has {len(table['score'])} rows"
+        raise CheckError(f"{told}, not one for each of {len(models)} models × {len(tasks)} tasks")
+    for at, (column, source) in enumerate((("model", MANIFEST), ("task", TASKS))):
         for row, (found, cell) in enumerate(zip(table[column], cells, strict=True), 1):
             if found != cell[at]:
                 told = f"{SCORES}: row {row}: {column} is {shown(found)}"
-                raise CheckError(f"{told}, not {shown(cell[at])}")
+                raise CheckError(f"{told}, not {shown(cell[at])} as in {source}")
     scores, unit = np.asarray(table["score"], np.float64), 10.0**exponent
     grid = np.rint(scores * unit)
     # -0.0 is none of the values that are written.
@@ -170,7 +171,7 @@ def _grid(
         row = int(off.argmax())
         place = ", ".join(map(shown, cells[row]))
         told = f"{SCORES}: row {place}: score is {float(scores[row])!r}"
-        raise CheckError(f"{told}, which is not on the grid of 10**-{exponent}")
+        raise CheckError(f"{told}, not on the grid of plan.exponent {exponent}")
     return grid.astype(np.int64).reshape(len(models), len(tasks))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flavourbench.artifact import read_parquet
+from flavourbench.artifact import MANIFEST, read_parquet
 from flavourbench.errors import CheckError, listed, shown
 from flavourbench.identity import Column
 
@@ -57,7 +57,8 @@ def read_table(name: str, data: bytes, models: Sequence[str]) -> Table:
         raise CheckError(f"{name} is a damaged Parquet file: {reason}") from error
     expected = _expected(name, names, models)
     if names != [*expected]:
-        raise CheckError(f"{name} has the columns {listed(names)}, not {listed([*expected])}")
+        told = f"{name} has the columns {listed(names)}, not {listed([*expected])}"
+        raise CheckError(f"{told} (models of {MANIFEST})" if name == DRAWS else told)
     return {
         column: _column(f"{name}: {shown(column)}", table[column], kind, column in _NULLABLE)
         for column, kind in expected.items()

@@ -144,7 +144,7 @@ def _indices(
     for task, name in zip(tasks, values, strict=True):
         if name not in places:
             told = f"{TASKS}: row {shown(task)}: {column} is {shown(name)}"
-            raise CheckError(f"{told}, which is none of {MANIFEST}")
+            raise CheckError(f"{told}, which is not in design.strata of {MANIFEST}")
     return np.array([places[name] for name in values], np.int32)
 
 

@@ -92,7 +92,7 @@ def _twice(release: Release) -> Check:
     for key in ("models", *_TWICE):
         problem = json_difference(stated.get(key), manifest[key], key, f"in {MANIFEST}")
         if problem is not None:
-            return failed("statements", f"{BOARD}: {problem}")
+            return failed("statements", f"{BOARD} beside {MANIFEST}: {problem}")
     return passed("statements", f"{BOARD} and {MANIFEST} agree")
 
 

@@ -138,6 +138,13 @@ class Table:
         self._known.add(key)
         return key in self._values
 
+    def says(self, key: str, word: str) -> bool:
+        """Whether a value is that word, which is taken then."""
+        if self._values.get(key) != word:
+            return False
+        self._left.discard(key)
+        return True
+
     def table(self, key: str) -> Table:
         """A table below this one."""
         return Table(self._name(key), self._take(key, Mapping, "a table"))

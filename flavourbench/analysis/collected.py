@@ -1,118 +1,95 @@
-"""Scores of collected answers: a journal and a frozen core make a score matrix."""
+"""Answers where they are kept: journals of a collection, and files of responses."""
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from fbcore.design import Quantised
-from flavourbench.analysis.core import Core, Place, freeze
-from flavourbench.analysis.matrix import ScoreMatrix, build_matrix, stratum_of
+from flavourbench.analysis.answers import Answer, Answers, Model, coverage_of
+from flavourbench.analysis.core import Coverage
+from flavourbench.collect.journal.export import export_sha256
 from flavourbench.collect.journal.opening import explained, read_journal
-from flavourbench.collect.journal.queries import Block, answers, blocks, endings
-from flavourbench.collect.outcomes import read_reply
-from flavourbench.errors import CheckError, InputError, listed, shown
-from flavourbench.tasks.diagnostics import POINT
+from flavourbench.collect.journal.queries import Answered, Block, answers, blocks, endings
+from flavourbench.collect.outcomes import ANSWERED, TRANSPORT, UNPARSEABLE, read_reply
+from flavourbench.collect.wire import MalformedError
+from flavourbench.errors import InputError, listed, shown
+from flavourbench.identity import file_sha256, json_sha256
+from flavourbench.tasks.parsing import parser_named
+from flavourbench.tasks.responses import read_responses
 from flavourbench.tasks.reward import Grade, grades
 from flavourbench.tasks.taskset import TaskSet
 
-#: Decimals of a point in basis points.
-_EXPONENT = 2
-SIMULATED = "some of these are simulated: they choose by the scores themselves, as a test"
+_FILE_RECIPE = "flavourbench-responses/1"
 
 
-def outcomes_of(database: sqlite3.Connection, block: Block, tasks: TaskSet) -> dict[str, str]:
-    """Outcomes of a model at these tasks, by task id; repeat 0 is what counts."""
-    return {
-        cell.task_id: cell.outcome
-        for cell in endings(database, block.route_id)
-        if cell.repeat == 0 and _asked(tasks, cell.task_id, cell.prompt_sha256)
-    }
-
-
-def texts_of(database: sqlite3.Connection, block: Block, tasks: TaskSet) -> dict[str, str]:
-    """Valid answers of a model to these tasks, by task id."""
-    dialect = str(block.content["dialect"])
-    return {
-        task_id: read_reply(raw, dialect).text
-        for task_id, prompt_sha256, raw in answers(database, block.route_id)
-        if _asked(tasks, task_id, prompt_sha256)
-    }
-
-
-def _asked(tasks: TaskSet, task_id: str, prompt_sha256: str) -> bool:
-    task = tasks.by_id.get(task_id)
-    return task is not None and task.prompt_sha256 == prompt_sha256
-
-
-def core_and_scores(
-    path: Path, slots: Sequence[str], tasks: TaskSet, seed: str
-) -> tuple[Core, ScoreMatrix]:
-    """The common core of some models of a journal, and their scores on it.
+def journal_coverage(path: Path, slots: Sequence[str], tasks: TaskSet) -> Coverage:
+    """How the cells of some models of a journal ended; no answer is read.
 
     Raises
     ------
     InputError
-        There is no journal, or no core (see :func:`.core.freeze`).
+        There is no journal, or a model is not in it.
     CheckError
         The journal is damaged.
     """
-    database = read_journal(path)
-    try:
-        with explained(path):
-            chosen = [block for block in blocks(database) if block.slot in slots]
-            core = freeze_journal(database, chosen, tasks, seed)
-            return core, matrix_of(database, chosen, tasks, core)
-    finally:
-        database.close()
+    with _reading(path) as database:
+        chosen = _chosen(database, slots)
+        ended = {
+            (block.slot, cell.task_id): cell.outcome
+            for block in chosen
+            for cell in endings(database, block.route_id)
+            if cell.repeat == 0 and _asked(tasks, cell.task_id, cell.prompt_sha256)
+        }
+        models = [_model(database, block) for block in chosen]
+        return coverage_of(models, ended, tasks)
 
 
-def freeze_journal(
-    database: sqlite3.Connection, chosen: Sequence[Block], tasks: TaskSet, seed: str
-) -> Core:
-    """The common core of the models of a journal; see :func:`.core.freeze`."""
-    outcomes = {block.slot: outcomes_of(database, block, tasks) for block in chosen}
-    ranked = [task for task in tasks.tasks if task.ranked]
-    return freeze(outcomes, [Place(task.id, task.panel, task.family) for task in ranked], seed)
+def journal_answers(path: Path, slots: Sequence[str], tasks: TaskSet) -> Answers:
+    """Everything that some models of a journal answered to these tasks.
+
+    Errors as :func:`journal_coverage`.
+    """
+    with _reading(path) as database:
+        chosen = _chosen(database, slots)
+        rows = [
+            Answer(
+                block.slot,
+                cell.ended.task_id,
+                cell.ended.repeat,
+                cell.ended.outcome,
+                cell.ended.reason,
+                _text(cell, str(block.content["dialect"])),
+                cell.micro_dollars,
+            )
+            for block in chosen
+            for cell in answers(database, block.route_id)
+            if _asked(tasks, cell.ended.task_id, cell.ended.prompt_sha256)
+        ]
+        return Answers(tuple(_model(database, block) for block in chosen), tuple(rows))
 
 
-def matrix_of(
-    database: sqlite3.Connection, chosen: Sequence[Block], tasks: TaskSet, core: Core
-) -> ScoreMatrix:
-    """Scores of the models on the core.
+def response_answers(files: Sequence[Path], tasks: TaskSet) -> Answers:
+    """Answers in hand: one file of responses a model, whose slot is the stem of its name.
 
     Raises
     ------
-    CheckError
-        An answer that counted as valid cannot be read (any more).
+    InputError
+        See :func:`.responses.read_responses`.
     """
-    core_tasks = replace(tasks, tasks=tuple(t for t in tasks.tasks if t.id in core.ids))
-    kept = core_tasks.tasks
-    rows = []
-    for block in chosen:
-        graded = grades(core_tasks, texts_of(database, block, core_tasks))
-        wrong = next((grade for grade in graded if grade.bps is None), None)
-        if wrong is not None:
-            raise CheckError(
-                f"slot {shown(block.slot)}, task {shown(wrong.task.id)}: the journal says answered,"
-                f" but its answer is {wrong.reason}"
-            )
-        rows.append([grade.bps for grade in graded])
-    simulated = any(block.simulated for block in chosen)
-    return build_matrix(
-        [block.slot for block in chosen],
-        [block.name for block in chosen],
-        [task.id for task in kept],
-        [stratum_of(task.panel, task.family, None) for task in kept],
-        [task.cluster for task in kept],
-        Quantised(np.array(rows, np.int64), _EXPONENT, 0.0),
-        np.array([float(task.chance) / POINT for task in kept]),
-        SIMULATED if simulated else None,
-    )
+    parse = parser_named(tasks.parser)
+    models, rows = [], []
+    for file in files:
+        slot = file.stem
+        for task_id, text in read_responses(file, tasks).items():
+            read = parse(text, tasks.by_id[task_id].choices)
+            outcome = ANSWERED if read.selection is not None else UNPARSEABLE
+            rows.append(Answer(slot, task_id, 0, outcome, read.reason or "", text, None))
+        route = {"recipe": _FILE_RECIPE, "slot": slot}
+        source = {"kind": "responses", "content_sha256": file_sha256(file)}
+        models.append(Model(slot, slot, json_sha256(route), route, source))
+    return Answers(tuple(models), tuple(rows))
 
 
 def graded_journal(path: Path, slot: str | None, tasks: TaskSet) -> tuple[list[Grade], list[str]]:
@@ -127,23 +104,60 @@ def graded_journal(path: Path, slot: str | None, tasks: TaskSet) -> tuple[list[G
     InputError
         There is no such model, or several and none is named.
     """
+    with _reading(path) as database:
+        known = blocks(database)
+        if slot is None and len(known) != 1:
+            names = listed([block.slot for block in known])
+            raise InputError(
+                f"the journal has {len(known)} models: name one with --model ({names})"
+            )
+        block = known[0] if slot is None else _chosen(database, [slot])[0]
+    found = journal_answers(path, [block.slot], tasks)
+    first = [row for row in found.rows if row.repeat == 0]
+    texts = {row.task_id: row.text for row in first if row.outcome == ANSWERED}
+    reasons = {row.task_id: row.outcome for row in first}
+    simulated = f"{block.name} is simulated: it chooses by the scores themselves."
+    return grades(tasks, texts, reasons), [simulated] if block.simulated else []
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     database = read_journal(path)
     try:
         with explained(path):
-            block = _chosen(blocks(database), slot)
-            outcomes = outcomes_of(database, block, tasks)
-            found = grades(tasks, texts_of(database, block, tasks), outcomes)
-            simulated = f"{block.name} is simulated: it chooses by the scores themselves."
-            return found, [simulated] if block.simulated else []
+            database.execute("BEGIN")  # one moment for all that is read
+            yield database
     finally:
         database.close()
 
 
-def _chosen(known: Sequence[Block], slot: str | None) -> Block:
-    names = listed([block.slot for block in known])
-    if slot is None and len(known) != 1:
-        raise InputError(f"the journal has {len(known)} models: name one with --model ({names})")
-    found = [block for block in known if slot in (None, block.slot, block.name)]
-    if not found:
-        raise InputError(f"no model {shown(slot)} in the journal: use one of {names}")
-    return found[0]
+def _chosen(database: sqlite3.Connection, slots: Iterable[str]) -> list[Block]:
+    """Blocks by slot or name."""
+    known = blocks(database)
+    named = {block.name: block for block in known} | {block.slot: block for block in known}
+    for slot in slots:
+        if slot not in named:
+            names = listed([block.slot for block in known])
+            raise InputError(f"no model {shown(slot)} in the journal: use one of {names}")
+    return [named[slot] for slot in slots]
+
+
+def _model(database: sqlite3.Connection, block: Block) -> Model:
+    source = {"kind": "journal", "content_sha256": export_sha256(database, block.route_id)}
+    return Model(block.slot, block.name, block.digest, block.content, source, block.simulated)
+
+
+def _asked(tasks: TaskSet, task_id: str, prompt_sha256: str) -> bool:
+    task = tasks.by_id.get(task_id)
+    return task is not None and task.prompt_sha256 == prompt_sha256
+
+
+def _text(cell: Answered, dialect: str) -> str:
+    """The visible text of an answer, if there was one."""
+    if cell.ended.outcome == TRANSPORT:
+        return ""
+    try:
+        text = read_reply(cell.raw, dialect).text
+    except MalformedError:  # an error that refuses
+        return ""
+    return text.encode("utf-8", "replace").decode()  # halves of characters are no text

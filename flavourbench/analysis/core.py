@@ -1,24 +1,31 @@
 """The common core: the tasks that every ranked model answered validly, chosen blind to scores.
 
-Whether a task enters depends on outcomes, ids and a seed. Nothing here can hold a score or a
-selection.
+Whether a task enters depends on outcomes, ids and a seed. Nothing here can hold a score, an
+answer or a selection.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from flavourbench.collect.outcomes import ANSWERED
+from flavourbench.collect.outcomes import ANSWERED, OUTCOMES
 from flavourbench.errors import InputError, listed, shown
-from flavourbench.identity import json_sha256
+from flavourbench.identity import json_sha256, table_sha256
 
 RECIPE = "fb-core-1"
+_COVERAGE = "flavourbench-coverage/1"
 #: How a cell that nobody asked counts.
 MISSING = "missing"
+#: Why a task left that every model answered: the core had enough of them.
+SURPLUS = "surplus"
+_KNOWN = frozenset({*OUTCOMES, MISSING})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Place:
     """Where a task counts: its id, panel and family."""
 
@@ -28,84 +35,256 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """How the cells of M models at T ranked tasks ended, and nothing else of them.
+
+    Attributes
+    ----------
+    models : slots and digests of their routes, by slot
+    places : the tasks, by id
+    outcomes : M rows of T texts, each an outcome of a cell or ``MISSING``
+
+    Raises
+    ------
+    InputError
+        No model or no task, a slot or a task twice, one route in two slots, or an entry that
+        is no outcome.
+    """
+
+    models: tuple[tuple[str, str], ...]
+    places: tuple[Place, ...]
+    outcomes: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.models or not self.places:
+            raise InputError("nothing to freeze: a core needs a model and a task")
+        check_routes(self.models)
+        twice = _twice([place.task_id for place in self.places])
+        if twice:
+            raise InputError(f"task {listed(twice)} occurs twice: keep one")
+        shape = [len(row) for row in self.outcomes]
+        if shape != [len(self.places)] * len(self.models):
+            raise InputError(
+                f"outcomes of shape {len(shape)} × {sorted({*shape})} for {len(self.models)} models"
+                f" × {len(self.places)} tasks"
+            )
+        for (slot, _), row in zip(self.models, self.outcomes, strict=True):
+            for place, outcome in zip(self.places, row, strict=True):
+                if not isinstance(outcome, str) or outcome not in _KNOWN:
+                    raise InputError(
+                        f"slot {shown(slot)}, task {shown(place.task_id)}: {shown(outcome)} is no"
+                        f" outcome: use {', '.join(sorted(_KNOWN))}"
+                    )
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """The models' ids."""
+        return tuple(slot for slot, _ in self.models)
+
+    @cached_property
+    def columns(self) -> dict[str, list[str]]:
+        """One row a cell, by slot and task id, whatever the order was."""
+        models = sorted(range(len(self.models)), key=self.models.__getitem__)
+        tasks = sorted(range(len(self.places)), key=self.places.__getitem__)
+        return {
+            "model": [self.models[m][0] for m in models for _ in tasks],
+            "route": [self.models[m][1] for m in models for _ in tasks],
+            "task": [self.places[t].task_id for t in tasks] * len(models),
+            "panel": [self.places[t].panel for t in tasks] * len(models),
+            "family": [self.places[t].family for t in tasks] * len(models),
+            "outcome": [self.outcomes[m][t] for m in models for t in tasks],
+        }
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of models, tasks and outcomes."""
+        return table_sha256(self.columns, _COVERAGE)
+
+    def only(self, slots: Sequence[str]) -> Coverage:
+        """The coverage of some of the models."""
+        kept = [at for at, slot in enumerate(self.slots) if slot in slots]
+        models = tuple(self.models[at] for at in kept)
+        return Coverage(models, self.places, tuple(self.outcomes[at] for at in kept))
+
+
+def _twice(names: Sequence[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def check_routes(models: Sequence[tuple[str, str]]) -> None:
+    """Refuse models that were asked in two ways, or are one.
+
+    Parameters
+    ----------
+    models : slots and digests of their routes
+
+    Raises
+    ------
+    InputError
+        With the slots and routes.
+    """
+    routes: dict[str, str] = {}
+    slots: dict[str, str] = {}
+    for slot, route in models:
+        if slot in slots:
+            both = f"{slots[slot][:12]} and {route[:12]}"
+            raise InputError(
+                f"slot {shown(slot)} occurs twice (routes {both}): cells of two routes are never"
+                " pooled, keep one"
+            )
+        slots[slot] = route
+        other = routes.setdefault(route, slot)
+        if other != slot:
+            raise InputError(f"slots {shown(other)} and {shown(slot)} are one route: keep one")
+
+
+@dataclass(frozen=True)
 class Core:
-    """Frozen task ids.
+    """Frozen task ids, with the record of how they came about.
 
     Attributes
     ----------
     seed : str
-    models : slots that were looked at, in their order
+    models : slots that were looked at and digests of their routes, by slot
+    size : number of tasks in each panel and family
     tasks : ids of the core by panel and family, each in the order of its digests
     left_out : id of each task that not every model answered validly → slot → outcome
+    surplus : ids of the tasks that every model answered and the core does not need
+    invalid : slot → outcome → number of its cells among all tasks, other than answered
+    coverage_sha256 : digest of the coverage it was frozen from
     """
 
     seed: str
-    models: tuple[str, ...]
+    models: tuple[tuple[str, str], ...]
+    size: int
     tasks: Mapping[tuple[str, str], tuple[str, ...]]
     left_out: Mapping[str, Mapping[str, str]]
+    surplus: tuple[str, ...]
+    invalid: Mapping[str, Mapping[str, int]]
+    coverage_sha256: str
 
-    @property
-    def size(self) -> int:
-        """Number of tasks in each panel and family."""
-        return len(next(iter(self.tasks.values())))
-
-    @property
+    @cached_property
     def ids(self) -> frozenset[str]:
         """All task ids of the core."""
         return frozenset(name for names in self.tasks.values() for name in names)
 
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """The models it was frozen for."""
+        return tuple(slot for slot, _ in self.models)
 
-def freeze(
-    outcomes: Mapping[str, Mapping[str, str]],
-    places: Sequence[Place],
-    seed: str,
-    size: int | None = None,
-) -> Core:
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The whole record as one JSON object."""
+        left = {name: dict(sorted(cells.items())) for name, cells in self.left_out.items()}
+        left |= {name: {} for name in self.surplus}
+        return {
+            "recipe": RECIPE,
+            "seed": self.seed,
+            "size": self.size,
+            "models": [{"slot": slot, "route_digest": route} for slot, route in self.models],
+            "strata": [
+                {"panel": panel, "family": family, "tasks": list(names)}
+                for (panel, family), names in sorted(self.tasks.items())
+            ],
+            "left": [
+                {"task": name, "why": "invalid" if cells else SURPLUS, "invalid": cells}
+                for name, cells in sorted(left.items())
+            ],
+            "invalid_cells": [
+                {"slot": slot, "outcomes": dict(sorted(self.invalid.get(slot, {}).items()))}
+                for slot in self.slots
+            ],
+            "coverage_sha256": self.coverage_sha256,
+        }
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the whole record."""
+        return json_sha256(self.content)
+
+
+def freeze(coverage: Coverage, seed: str, size: int | None = None) -> Core:
     """Freeze the common core of some models.
 
     Within each panel and family: the tasks that are valid for every model, by the hex SHA-256
     of the RFC 8785 JSON of ``["fb-core-1", seed, panel, family, task_id]``, ascending, the
     first ``size``; by default as many as every panel and family has.
 
-    Parameters
-    ----------
-    outcomes : slot → task id → outcome
-    places : the tasks of ranked families
-
     Raises
     ------
     InputError
-        No model or no task; a panel and family with fewer than ``size`` (or no) valid tasks.
+        A panel and family with fewer than ``size`` (or no) valid tasks.
     """
-    if not outcomes or not places:
-        raise InputError("nothing to freeze: a core needs a model and a task")
     left_out: dict[str, dict[str, str]] = {}
     valid: dict[tuple[str, str], list[str]] = {}
-    for place in places:
-        found = {slot: of.get(place.task_id, MISSING) for slot, of in outcomes.items()}
-        wrong = {slot: outcome for slot, outcome in found.items() if outcome != ANSWERED}
+    for at, place in enumerate(coverage.places):
+        cells = zip(coverage.slots, (row[at] for row in coverage.outcomes), strict=True)
+        wrong = {slot: outcome for slot, outcome in cells if outcome != ANSWERED}
         names = valid.setdefault((place.panel, place.family), [])
         if wrong:
             left_out[place.task_id] = wrong
         else:
             names.append(place.task_id)
     for (panel, family), names in valid.items():
-        names.sort(key=lambda name: json_sha256([RECIPE, seed, panel, family, name]))
         if len(names) < (size or 1):
-            raise InputError(
-                f"panel {shown(panel)}, family {shown(family)}: {len(names)} tasks are valid for"
-                f" every model, {size or 1} are needed; most invalid cells have"
-                f" {listed(_worst(left_out))}"
-            )
+            raise InputError(_short(coverage, panel, family, len(names), size or 1))
+        names.sort(key=lambda name: json_sha256([RECIPE, seed, panel, family, name]))
     kept = min(map(len, valid.values())) if size is None else size
-    tasks = {key: tuple(names[:kept]) for key, names in valid.items()}
-    return Core(seed, tuple(outcomes), tasks, left_out)
+    invalid = {
+        slot: dict(Counter(outcome for outcome in row if outcome != ANSWERED))
+        for slot, row in zip(coverage.slots, coverage.outcomes, strict=True)
+    }
+    return Core(
+        seed=seed,
+        models=tuple(sorted(coverage.models)),
+        size=kept,
+        tasks={key: tuple(names[:kept]) for key, names in sorted(valid.items())},
+        left_out=left_out,
+        surplus=tuple(sorted(name for names in valid.values() for name in names[kept:])),
+        invalid=invalid,
+        coverage_sha256=coverage.sha256,
+    )
 
 
-def _worst(left_out: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Slots with the most cells that are not valid, the worst first."""
-    counts: dict[str, int] = {}
-    for cells in left_out.values():
-        for slot in cells:
-            counts[slot] = counts.get(slot, 0) + 1
-    return sorted(counts, key=lambda slot: (-counts[slot], slot))[:3]
+def _short(coverage: Coverage, panel: str, family: str, found: int, needed: int) -> str:
+    """Why a panel and family has too few tasks, and because of which models."""
+    stratum = (panel, family)
+    inside = [at for at, p in enumerate(coverage.places) if (p.panel, p.family) == stratum]
+    invalid = {
+        slot: sum(row[at] != ANSWERED for at in inside)
+        for slot, row in zip(coverage.slots, coverage.outcomes, strict=True)
+    }
+    worst = sorted((slot for slot in invalid if invalid[slot]), key=lambda s: (-invalid[s], s))
+    valid = [f"{shown(slot)} {len(inside) - invalid[slot]}" for slot in worst[:3]]
+    whose = f" (valid of {len(inside)}: {', '.join(valid)})" if valid else ""
+    return (
+        f"panel {shown(panel)}, family {shown(family)}: {found} tasks are valid for every model,"
+        f" {needed} are needed{whose}: ask what is missing, leave a model out, or choose a smaller"
+        " size"
+    )
+
+
+def parse_core(content: Mapping[str, Any]) -> Core:
+    """The core of a record (:attr:`Core.content`).
+
+    Raises
+    ------
+    ValueError, LookupError, TypeError, AttributeError
+        It is none.
+    """
+    if content["recipe"] != RECIPE:
+        raise InputError(f"the core has recipe {shown(content['recipe'])}, not {RECIPE}")
+    left = content["left"]
+    return Core(
+        seed=content["seed"],
+        models=tuple((entry["slot"], entry["route_digest"]) for entry in content["models"]),
+        size=content["size"],
+        tasks={
+            (entry["panel"], entry["family"]): tuple(entry["tasks"]) for entry in content["strata"]
+        },
+        left_out={entry["task"]: entry["invalid"] for entry in left if entry["why"] != SURPLUS},
+        surplus=tuple(entry["task"] for entry in left if entry["why"] == SURPLUS),
+        invalid={entry["slot"]: entry["outcomes"] for entry in content["invalid_cells"]},
+        coverage_sha256=content["coverage_sha256"],
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
+from flavourbench.cli.studies import journal_named, roster_named, tasks_named
 
 if TYPE_CHECKING:
     from flavourbench.collect.plan import Job
@@ -23,19 +24,29 @@ Examples:
 
 def command(
     roster: Annotated[
-        Path, typer.Argument(metavar="ROSTER", help="TOML file of models (see docs/collect.md).")
-    ] = Path("roster.toml"),
+        Path | None,
+        typer.Argument(
+            metavar="ROSTER",
+            help="TOML file of models (see docs/collect.md)."
+            "  [default: that of the study, else roster.toml]",
+        ),
+    ] = None,
     tasks: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="PANEL",
             help="Panel folder, published task file or bundled panel. Repeatable."
-            "  [default: the test panels in ./panels, else the bundled ones]",
+            "  [default: those of the study, else the test panels in ./panels, else the bundled"
+            " ones]",
         ),
     ] = None,
     journal: Annotated[
-        Path, typer.Option(help="Journal to write; one that exists is continued.")
-    ] = Path("journal.sqlite"),
+        Path | None,
+        typer.Option(
+            help="Journal to write; one that exists is continued."
+            "  [default: that of the study, else journal.sqlite]"
+        ),
+    ] = None,
     model: Annotated[
         list[str] | None, typer.Option(metavar="SLOT", help="Only this model. Repeatable.")
     ] = None,
@@ -73,11 +84,10 @@ def command(
     load_arrow()
     from flavourbench.collect.journal.claims import Limits
     from flavourbench.collect.plan import Job
-    from flavourbench.collect.roster import read_roster
-    from flavourbench.tasks.files import located, read_all, test_panels
 
-    chosen = read_roster(roster)
-    asked = read_all([located(path) for path in tasks] if tasks else test_panels())
+    chosen = roster_named(roster)
+    asked = tasks_named(tasks)
+    place = journal_named(journal)
     job = Job(
         chosen.only(model) if model else chosen,
         asked if limit is None else asked.smoke(limit),
@@ -87,9 +97,9 @@ def command(
         new_blocks=tuple(new_block or ()),
     )
     if dry_run:
-        _tell_estimates(job, journal, json_output)
+        _tell_estimates(job, place, json_output)
         return
-    _collect(job, journal, json_output)
+    _collect(job, place, json_output)
 
 
 def _tell_estimates(job: Job, journal: Path, json_output: bool) -> None:

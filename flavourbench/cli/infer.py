@@ -16,19 +16,25 @@ from flavourbench.cli.common import (
     progress_bar,
     warn_before,
 )
+from flavourbench.cli.studies import study_here, study_of
 from flavourbench.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from flavourbench.analysis.inference import Inference
+    from flavourbench.analysis.answers import Evidence
     from flavourbench.analysis.matrix import ScoreMatrix
+    from flavourbench.analysis.study import Study
     from flavourbench.analysis.tables import ReadOptions
 
-DEFAULT = Plan()
 RELEASES = Path("releases")
+_PLANNED = {
+    key: f"[default: that of the study, else {getattr(Plan(), key)}]"
+    for key in ("draws", "flips", "seed", "alpha")
+}
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
 Examples:
-  fb infer                                   the bundled published summary
+  fb infer                                   the study here or above
+  fb infer                                   outside of one: the bundled published summary
   fb infer scores.csv --out release          a table, long or wide
   fb infer t.parquet --column anchor=item    a column of another name
   fb infer release --seed 7 --json           a release again"""
@@ -57,16 +63,23 @@ def command(
         Path | None,
         typer.Argument(
             metavar="INPUT",
-            help="Score table (Parquet or CSV, long or wide) or release folder."
-            " Without it: the bundled published summary.",
+            help="Study or release folder, or score table (Parquet or CSV, long or wide)."
+            "  [default: the study here or above, else the bundled published summary]",
         ),
     ] = None,
-    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = DEFAULT.draws,
-    flips: Annotated[int, typer.Option(help="Sign flips.")] = DEFAULT.flips,
-    seed: Annotated[int, typer.Option(help="Seed of all random words.")] = DEFAULT.seed,
+    draws: Annotated[
+        int | None, typer.Option(help=f"Bootstrap draws.  {_PLANNED['draws']}")
+    ] = None,
+    flips: Annotated[int | None, typer.Option(help=f"Sign flips.  {_PLANNED['flips']}")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help=f"Seed of all random words.  {_PLANNED['seed']}")
+    ] = None,
     alpha: Annotated[
-        float, typer.Option(help="Level of the pair decisions; intervals have 1 - alpha.")
-    ] = DEFAULT.alpha,
+        float | None,
+        typer.Option(
+            help=f"Level of the pair decisions; intervals have 1 - alpha.  {_PLANNED['alpha']}"
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Release folder to write.  [default: a new one in releases/]"),
@@ -96,26 +109,48 @@ def command(
     depends on scores, seed and sizes only: threads and input order change no bit.
     """
     from flavourbench.analysis.inference import infer
+    from flavourbench.analysis.release import write_named_release, write_release
     from flavourbench.analysis.result import leaderboard_object, result_object
 
-    plan = Plan(draws, flips, seed, alpha)
     options = _read_options(column, ignore, layout, cluster, single_stratum)
-    _check_output(out, force)
+    study = _study(source)
+    default = Plan() if study is None else study.plan
+    plan = Plan(
+        default.draws if draws is None else draws,
+        default.flips if flips is None else flips,
+        default.seed if seed is None else seed,
+        default.alpha if alpha is None else alpha,
+    )
+    parent = RELEASES if study is None else study.releases
+    _check_output(out, force, parent)
     load_arrow()
-    matrix = _load(source, options)
+    matrix, evidence = _load(source, options, study)
     warn_before(matrix, plan)
     with progress_bar() as progress:
         inference = infer(matrix, plan, threads, progress=progress)
-    written = _write(inference, source, out, force)
+    stem = _stem(source if study is None else study.folder)
+    if out is None:
+        out = write_named_release(inference, parent, stem, evidence)
+    else:
+        write_release(inference, out, evidence, force=force)
     if json_output:
         echo_json(result_object(inference))
         return
     from flavourbench.report.terminal import print_leaderboard
 
-    print_leaderboard(leaderboard_object(inference), footer=f"Release: {written}")
+    print_leaderboard(leaderboard_object(inference), footer=f"Release: {out}")
 
 
-def _check_output(out: Path | None, force: bool) -> None:
+def _study(source: Path | None) -> Study | None:
+    """The study to analyse, if it is one."""
+    from flavourbench.analysis.study import is_study
+
+    if source is None:
+        return study_here()
+    return study_of(source) if is_study(source) else None
+
+
+def _check_output(out: Path | None, force: bool, parent: Path) -> None:
     """Say before computing what would be said after it."""
     from flavourbench.analysis.release import check_target
     from flavourbench.folders import check_parent
@@ -125,17 +160,7 @@ def _check_output(out: Path | None, force: bool) -> None:
     elif force:
         raise InputError("--force replaces the release at --out: name one")
     else:
-        check_parent(RELEASES)
-
-
-def _write(inference: Inference, source: Path | None, out: Path | None, force: bool) -> Path:
-    """Write the release where it was asked for, or under a name of its own."""
-    from flavourbench.analysis.release import write_named_release, write_release
-
-    if out is None:
-        return write_named_release(inference, RELEASES, _stem(source))
-    write_release(inference, out, force=force)
-    return out
+        check_parent(parent)
 
 
 def _stem(source: Path | None) -> str:
@@ -160,18 +185,29 @@ def _read_options(
     return ReadOptions(columns, layout, cluster, single_stratum, tuple(ignore or ()))  # type: ignore[arg-type]
 
 
-def _load(source: Path | None, options: ReadOptions) -> ScoreMatrix:
+def _load(
+    source: Path | None, options: ReadOptions, study: Study | None
+) -> tuple[ScoreMatrix, Evidence | None]:
+    """The scores, and what they were made from where that is known."""
     from flavourbench.analysis.bundled import bundled_matrix
-    from flavourbench.analysis.release import is_release, read_matrix
+    from flavourbench.analysis.release import is_release, read_evidence, read_matrix
     from flavourbench.analysis.tables import ReadOptions, read_scores
 
-    if source is not None and not is_release(source):
-        return read_scores(source, options)
+    if study is None and source is not None and not is_release(source):
+        return read_scores(source, options), None
     if options != ReadOptions():
         what = "the bundled summary" if source is None else "a release"
+        what = what if study is None else "a study"
         raise InputError(
             f"--column, --ignore, --layout, --cluster and --single-stratum describe tables,"
             f" not {what}:"
             " leave them out"
         )
-    return bundled_matrix() if source is None else read_matrix(source)
+    if study is not None:
+        from flavourbench.analysis.cores import study_evidence
+
+        evidence = study_evidence(study)
+        return evidence.matrix, evidence
+    if source is None:
+        return bundled_matrix(), None
+    return read_matrix(source), read_evidence(source)

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json
+from flavourbench.cli.studies import default_release
 
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
 Examples:
-  fb leaderboard                   the newest release in ./releases
+  fb leaderboard                   the newest release of the study, or in ./releases
   fb leaderboard release --json    another one, as JSON"""
 
 
@@ -21,15 +22,16 @@ def command(
         Path | None,
         typer.Argument(
             metavar="RESULT",
-            help="Release folder. Without it: this folder, or the newest one in ./releases.",
+            help="Release folder.  [default: this folder, else the newest one of the study or in"
+            " ./releases]",
         ),
     ] = None,
     json_output: Json = False,
 ) -> None:
     """Show ranks, scores, simultaneous intervals, family scores and groups."""
-    from flavourbench.analysis.release import find_release, read_leaderboard
+    from flavourbench.analysis.release import read_leaderboard
 
-    path = find_release(Path()) if result is None else result
+    path = default_release() if result is None else result
     board = read_leaderboard(path)
     if json_output:
         echo_json(board)

@@ -9,6 +9,7 @@ import typer
 
 from flavourbench.analysis.plan import Plan
 from flavourbench.cli.common import Json, echo_json, load_arrow, progress_bar
+from flavourbench.cli.studies import study_here, tasks_named
 from flavourbench.errors import CheckError, InputError, shown
 
 if TYPE_CHECKING:
@@ -34,13 +35,13 @@ def command(
         ),
     ],
     tasks: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Option(
             metavar="PANEL",
             help="Panel folder, published task file or bundled panel. Repeatable: panels count"
-            " the same.",
+            " the same.  [default: those of the study]",
         ),
-    ],
+    ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="SLOT", help="Which model of a journal.")
     ] = None,
@@ -61,9 +62,10 @@ def command(
     plan = Plan(draws, flips, seed)
     load_arrow()
     from flavourbench.analysis.scoring import score_model, score_object
-    from flavourbench.tasks.files import located, read_all
 
-    chosen = read_all([located(path) for path in tasks])
+    if not tasks and study_here() is None:
+        raise InputError("no panel, and no study here or above: name panels with --tasks")
+    chosen = tasks_named(tasks)
     some = chosen if limit is None else chosen.smoke(limit)
     graded, notes = _graded(responses, model, some)
     if len(some) < len(chosen):
@@ -77,7 +79,7 @@ def command(
     else:
         from flavourbench.report.tasks import print_score
 
-        print_score(score_object(found), ", ".join(map(str, tasks)))
+        print_score(score_object(found), ", ".join(map(str, tasks or chosen.panels)))
     if not found.comparable:
         raise CheckError(found.lacking)
 

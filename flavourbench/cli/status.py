@@ -8,23 +8,29 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json
+from flavourbench.cli.studies import journal_named
 
 EXAMPLES = """\b
 Examples:
-  fb status                        journal.sqlite of this folder
+  fb status                        the journal of the study, or journal.sqlite
   fb status study.sqlite --json"""
 
 
 def command(
     journal: Annotated[
-        Path, typer.Argument(metavar="JOURNAL", help="Journal, also one that is being written.")
-    ] = Path("journal.sqlite"),
+        Path | None,
+        typer.Argument(
+            metavar="JOURNAL",
+            help="Journal, also one that is being written."
+            "  [default: that of the study, else journal.sqlite]",
+        ),
+    ] = None,
     json_output: Json = False,
 ) -> None:
     """Show coverage, outcomes with reasons, spend, and what is left."""
     from flavourbench.collect.status import journal_status
 
-    status = journal_status(journal)
+    status = journal_status(journal_named(journal))
     if json_output:
         echo_json(status)
         return

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, load_arrow, progress_bar, tell_checks
+from flavourbench.cli.studies import default_release
 from flavourbench.cli.tasks.shared import tell_panel
 from flavourbench.errors import InputError, shown
 
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
 Examples:
-  fb verify                       the newest release in ./releases
+  fb verify                       the newest release of the study, or in ./releases
   fb verify release --json        another one, as JSON
   fb verify release --quick       digests only
   fb verify panels/test-1         a panel, as `fb tasks verify` does"""
@@ -26,7 +27,8 @@ def command(
         typer.Argument(
             metavar="PATH",
             help="Release folder, panel folder, published task file (JSONL), or a bundled panel"
-            " by name. Without it: this folder, or the newest release in ./releases.",
+            " by name.  [default: this folder, else the newest release of the study or in"
+            " ./releases]",
         ),
     ] = None,
     quick: Annotated[
@@ -39,13 +41,13 @@ def command(
     The exit code is 1 if anything is wrong.
     """
     load_arrow()
-    from flavourbench.analysis.release import RELEASE, find_release
+    from flavourbench.analysis.release.layout import RELEASE
     from flavourbench.analysis.verify import kind_at, verify_release
     from flavourbench.folders import is_folder
     from flavourbench.tasks.files import located
     from flavourbench.tasks.panel import PANEL
 
-    place = find_release(Path()) if path is None else located(path)
+    place = default_release() if path is None else located(path)
     kind = kind_at(place)
     if kind is RELEASE:
         with progress_bar() as progress:

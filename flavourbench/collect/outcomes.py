@@ -34,7 +34,8 @@ OUTCOMES = (
     "answered",
     "unparseable",
 )
-ANSWERED, TRANSPORT, MISMATCH = "answered", "transport", "route_mismatch"
+ANSWERED, UNPARSEABLE = "answered", "unparseable"
+TRANSPORT, MISMATCH = "transport", "route_mismatch"
 #: The kind of an attempt that brought an answer, whatever it says.
 ANSWER = "answer"
 #: Kinds of failed attempts that are tried again; each has its own bound.
@@ -234,7 +235,7 @@ def _outcome(reply: Reply, route: Route, task: Task) -> tuple[str, str, list[str
         return "empty", "", flags
     parsed = parse(reply.text, task.choices, task.parser)
     if parsed.selection is None:
-        return "unparseable", parsed.reason or "", flags
+        return UNPARSEABLE, parsed.reason or "", flags
     return ANSWERED, "", flags
 
 

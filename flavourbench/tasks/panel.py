@@ -154,21 +154,32 @@ def read_panel(path: Path) -> TaskSet:
 def read_with_manifest(path: Path) -> tuple[TaskSet, dict[str, Any]]:
     """A panel and its manifest; errors as :func:`read_panel`."""
     contents = PANEL.read(path, TASKS)
-    manifest = contents.manifest
-    environment = manifest["environment"]
     try:
+        return tasks_from(contents.files[TASKS], contents.manifest), contents.manifest
+    except CheckError as error:
+        raise CheckError(f"{shown(path, 200)} {error}") from error
+
+
+def tasks_from(data: bytes, manifest: Mapping[str, Any]) -> TaskSet:
+    """The tasks in a file of :func:`columns_of`, with what :func:`manifest_of` says of them.
+
+    Raises
+    ------
+    CheckError
+        There are none, although the seal is right: another program wrote this.
+    """
+    try:
+        environment = manifest["environment"]
         parser_named(manifest["parser"])
-        tasks = TaskSet(
-            tuple(_rows(contents.files[TASKS], manifest["parser"])),
+        return TaskSet(
+            tuple(_rows(data, manifest["parser"])),
             _texts_of(environment, "name", "identity") if environment is not None else {},
             None if manifest["design"] is None else parse_design(manifest["design"]),
             tuple(_texts_of(source, "name", "sha256") for source in manifest["sources"]),
         )
     except (ValueError, LookupError, TypeError, AttributeError, OSError, RecursionError) as error:
-        # The seal is right, so another program wrote this.
         reason = shown(str(error).split("\n")[0], 200)
-        raise CheckError(f"{shown(path, 200)} holds no tasks: {reason}") from error
-    return tasks, manifest
+        raise CheckError(f"holds no tasks: {reason}") from error
 
 
 def _texts_of(entry: Mapping[str, Any], *keys: str) -> dict[str, str]:

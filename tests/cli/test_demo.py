@@ -27,7 +27,7 @@ SOME = tuple(entry for entry in ENTRIES if entry.slot in SLOTS)
 def demo(fb: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """``fb`` whose demonstration has a few contestants, and one panel."""
     monkeypatch.setattr("flavourbench.collect.roster.ENTRIES", SOME)
-    monkeypatch.setattr("flavourbench.tasks.files.panel_folders", lambda path: [path / "test-1"])
+    monkeypatch.setattr("flavourbench.analysis.skeleton.PANELS", ("test-1",))
     return fb
 
 

@@ -10,11 +10,19 @@ import numpy as np
 from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.plain.analysis import Analysis
 from flavourbench.analysis.plan import Plan
+from flavourbench.analysis.release.layout import (
+    ANSWERS,
+    CHANCE,
+    COUNTS,
+    DRAWS,
+    OBSERVATIONS,
+    PAIRS,
+    PANEL_TASKS,
+    ROOTS,
+)
 from flavourbench.analysis.result import GENERATOR, NULL_HYPOTHESIS, integer
-from flavourbench.analysis.verify.tables import CHANCE, COUNTS, DRAWS, PAIRS, Table
-
-#: What a release of a table given directly says of its origin.
-ROOT = "a score table given directly: answers and tasks were not seen"
+from flavourbench.analysis.verify.files import Release
+from flavourbench.analysis.verify.tables import Table
 
 
 def tables_of(matrix: ScoreMatrix, found: Analysis) -> dict[str, Table]:
@@ -51,21 +59,22 @@ def tables_of(matrix: ScoreMatrix, found: Analysis) -> dict[str, Table]:
 
 
 def manifest_of(
-    stated: Mapping[str, Any],
+    release: Release,
     matrix: ScoreMatrix,
     plan: Plan,
     found: Analysis,
     warnings: Sequence[str],
 ) -> dict[str, Any]:
     """The manifest; the versions of software, which nothing derives, as stated."""
+    stated = release.manifest
     software = stated.get("software")
     versions = software if isinstance(software, Mapping) else {}
     return {
         "format": stated["format"],
         "files": stated["files"],
         "software": {key: str(versions.get(key)) for key in ("flavourbench", "pyarrow")},
-        "parents": [{"kind": "score-table", "content_sha256": matrix.content_sha256}],
-        "root": ROOT,
+        "parents": parents_of(release, matrix),
+        "root": {"kind": release.root, "says": ROOTS[release.root]},
         "label": matrix.label,
         "models": [
             {"id": model, "name": name}
@@ -76,6 +85,20 @@ def manifest_of(
         "rounding": {"scores": matrix.scores.largest_error, "chance": matrix.chance_error},
         "warnings": list(warnings),
     }
+
+
+def parents_of(release: Release, matrix: ScoreMatrix) -> list[dict[str, str]]:
+    """What a release was made from by its digests, the latest last."""
+    evidence, digests = release.evidence, {}
+    if evidence is not None:
+        said = ANSWERS if release.root == "answers" else OBSERVATIONS
+        digests = {
+            "tasks": release.contents[PANEL_TASKS],
+            release.root: release.contents[said],
+            "core": evidence.core.sha256,
+        }
+    digests["score-table" if evidence is None else "scores"] = matrix.content_sha256
+    return [{"kind": kind, "content_sha256": digest} for kind, digest in digests.items()]
 
 
 def _design(matrix: ScoreMatrix) -> dict[str, Any]:

@@ -9,36 +9,58 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flavourbench.analysis.release import RELEASE
-from flavourbench.analysis.verify.stated import entries, stated
-from flavourbench.analysis.verify.tables import (
-    CHANCE,
-    COUNTS,
-    DRAWS,
-    PAIRS,
-    SCORES,
-    TASKS,
-    Table,
-    read_table,
+from flavourbench.analysis.answers import (
+    Evidence,
+    answer_columns,
+    observation_columns,
 )
-from flavourbench.artifact import MANIFEST, Contents
+from flavourbench.analysis.release import layout
+from flavourbench.analysis.release.layout import RELEASE
+from flavourbench.analysis.release.read import evidence_from
+from flavourbench.analysis.verify.stated import entries, stated
+from flavourbench.analysis.verify.tables import Table, read_table
+from flavourbench.artifact import MANIFEST, Contents, read_parquet
 from flavourbench.checks import Check, failed, passed
 from flavourbench.errors import CheckError, InputError, listed, shown
 from flavourbench.identity import canonical_json, table_sha256
+from flavourbench.tasks.panel import columns_of
 
-BOARD = "leaderboard.json"
-#: Files that every release has; :data:`CHANCE` only where there are chance levels.
-_TABLES = (SCORES, TASKS, DRAWS, COUNTS, PAIRS)
+#: Number files that every release has; chance tests only where there are chance levels.
+_TABLES = (layout.SCORES, layout.TASKS, layout.DRAWS, layout.COUNTS, layout.PAIRS)
 _ENTRY = {"content_sha256", "file_sha256", "bytes"}
+#: What a release holds of that which its scores were made from, by its root.
+_OBSERVED = (
+    *(layout.PANELS, layout.PANEL_TASKS, layout.ROSTER),
+    *(layout.CORE, layout.OBSERVATIONS, layout.DIAGNOSTICS),
+)
+_EVIDENCE = {
+    "score-table": (),
+    "observations": _OBSERVED,
+    "answers": (*_OBSERVED, layout.ANSWERS),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What was read of a release folder: the objects of its JSON files and its number files."""
+    """What was read of a release folder, each file with the content that is stated of it.
 
+    Attributes
+    ----------
+    root : how far back it goes, one of ``ROOTS``
+    manifest, board : the objects of manifest and leaderboard
+    objects : file name → object, of the other JSON files
+    tables : file name → columns, of the number files
+    evidence : what the scores were made from, or None
+    contents : file name → ``content_sha256``, derived
+    """
+
+    root: str
     manifest: dict[str, Any]
     board: dict[str, Any]
+    objects: Mapping[str, dict[str, Any]]
     tables: Mapping[str, Table]
+    evidence: Evidence | None
+    contents: Mapping[str, str]
 
 
 def read_checked(path: Path) -> tuple[list[Check], Release | None]:
@@ -63,24 +85,33 @@ def read_checked(path: Path) -> tuple[list[Check], Release | None]:
 
 
 def _contents(path: Path) -> Contents:
-    """Manifest, and the bytes of all files whose content is looked at, under their digests."""
+    """Manifest, and the bytes of all files, under their digests."""
     try:
-        listing = RELEASE.read(path).manifest["files"]
+        manifest = RELEASE.read(path).manifest
     except InputError:
         if RELEASE.at(path) and _says_no_format(path):
             raise CheckError(f"{MANIFEST} is no JSON object with a format") from None
         raise
-    names = [BOARD, *_TABLES, *({CHANCE} & listing.keys())]
+    listing, root = manifest["files"], _root_of(manifest)
+    names = [layout.BOARD, *_TABLES, *({layout.CHANCE} & listing.keys()), *_EVIDENCE[root]]
     absent = [name for name in names if name not in listing]
     if absent:
         raise CheckError(f"{MANIFEST} does not list {listed(absent)}")
     unknown = sorted(listing.keys() - {*names})
     if unknown:
-        raise CheckError(f"{shown(unknown[0])} is no file of a release")
+        raise CheckError(f"{shown(unknown[0])} is no file of a release of root {root}")
     for name, entry in listing.items():
         if entry.keys() != _ENTRY:
             raise CheckError(f"{MANIFEST}: files.{name} states {listed(sorted(entry))}")
     return RELEASE.read(path, *names)
+
+
+def _root_of(manifest: Mapping[str, Any]) -> str:
+    root: str = stated(manifest, str, "root", "kind")
+    if root not in _EVIDENCE:
+        known = ", ".join(_EVIDENCE)
+        raise CheckError(f"{MANIFEST}: root.kind is {shown(root)}, which is none of {known}")
+    return root
 
 
 def _says_no_format(path: Path) -> bool:
@@ -124,22 +155,57 @@ def _parsed(path: Path, contents: Contents) -> Release:
     CheckError
         One that cannot be parsed, is not written canonically, or has another digest.
     """
-    manifest = contents.manifest
+    manifest, files = contents.manifest, contents.files
     _check_canonical(MANIFEST, manifest, (path / MANIFEST).read_bytes())
-    board = json_object(BOARD, contents.files[BOARD])
-    _check_canonical(BOARD, board, contents.files[BOARD])
     models = [stated(manifest, str, "models", at, "id") for at in entries(manifest, "models")]
-    digests = {BOARD: hashlib.sha256(contents.files[BOARD]).hexdigest()}
-    tables = {}
-    for name, data in contents.files.items():
-        if name != BOARD:
+    objects, tables, digests = {}, {}, {}
+    for name, data in files.items():
+        if name.endswith(".json"):
+            objects[name] = json_object(name, data)
+            _check_canonical(name, objects[name], data)
+            digests[name] = hashlib.sha256(data).hexdigest()
+        elif name in (*_TABLES, layout.CHANCE):
             tables[name] = read_table(name, data, models)
             digests[name] = table_sha256(tables[name])
+    root, evidence = _root_of(manifest), None
+    if _EVIDENCE[root]:
+        evidence, found = _evidence(contents)
+        digests |= found
     for name, digest in digests.items():
         told = manifest["files"][name]["content_sha256"]
         if told != digest:
             raise CheckError(f"{name} has the content_sha256 {digest}, not {shown(told, 64)}")
-    return Release(manifest, board, tables)
+    board = objects.pop(layout.BOARD)
+    return Release(root, manifest, board, objects, tables, evidence, digests)
+
+
+def _evidence(contents: Contents) -> tuple[Evidence, dict[str, str]]:
+    """What scores were made from, and the content digests of the Parquet files that hold it.
+
+    Raises
+    ------
+    CheckError
+        They hold none, or columns of other names, which reading passes over.
+    """
+    try:
+        evidence = evidence_from(contents)
+        tables = {
+            layout.PANEL_TASKS: columns_of(evidence.tasks),
+            layout.OBSERVATIONS: observation_columns(evidence.observations),
+        }
+        if evidence.answers is not None:
+            tables[layout.ANSWERS] = answer_columns(evidence.answers)
+        names = {name: read_parquet(contents.files[name]).column_names for name in tables}
+        digests = {name: table_sha256(columns) for name, columns in tables.items()}
+    # Arrow raises kinds of OSError and NotImplementedError, NumPy of ArithmeticError.
+    except (OSError, ValueError, TypeError, ArithmeticError, NotImplementedError) as error:
+        reason = shown(str(error).split("\n")[0], 200)
+        raise CheckError(f"{listed([*_OBSERVED])} hold no evidence: {reason}") from error
+    for name, columns in tables.items():
+        if names[name] != [*columns]:
+            found, expected = listed(names[name]), listed([*columns])
+            raise CheckError(f"{name} has the columns {found}, not {expected}")
+    return evidence, digests
 
 
 def _check_canonical(name: str, value: dict[str, Any], data: bytes) -> None:

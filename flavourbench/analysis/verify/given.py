@@ -13,9 +13,10 @@ from fbcore.design import MAX_EXPONENT, Design, Quantised
 from flavourbench.analysis.matrix import ScoreMatrix, Stratum
 from flavourbench.analysis.plain.analysis import Problem
 from flavourbench.analysis.plan import Plan
+from flavourbench.analysis.release.layout import DRAWS, SCORES, TASKS
 from flavourbench.analysis.verify.files import Release
 from flavourbench.analysis.verify.stated import entries, stated, text_or_null
-from flavourbench.analysis.verify.tables import CHANCE_LEVELS, DRAWS, SCORES, TASKS
+from flavourbench.analysis.verify.tables import CHANCE_LEVELS
 from flavourbench.artifact import MANIFEST
 from flavourbench.errors import CheckError, InputError, shown
 from flavourbench.identity import Column

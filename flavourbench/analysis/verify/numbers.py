@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from flavourbench.analysis.answers import EXPONENT
 from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.plain.analysis import Analysis, Progress, analyse
 from flavourbench.analysis.plain.design import quantise
 from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.preflight import check, unmoved_warning
-from flavourbench.analysis.verify.derived import board_of, manifest_of, tables_of
+from flavourbench.analysis.release.layout import (
+    BOARD,
+    CHANCE,
+    COUNTS,
+    DRAWS,
+    PAIRS,
+    SCORES,
+    TASKS,
+)
+from flavourbench.analysis.verify.derived import board_of, manifest_of, parents_of, tables_of
 from flavourbench.analysis.verify.differences import json_difference, table_difference
-from flavourbench.analysis.verify.files import BOARD, Release
+from flavourbench.analysis.verify.files import Release
 from flavourbench.analysis.verify.given import matrix_of, plan_of, problem_of
-from flavourbench.analysis.verify.tables import CHANCE, COUNTS, DRAWS, PAIRS, SCORES, TASKS
 from flavourbench.artifact import MANIFEST
 from flavourbench.checks import Check, failed, passed, result
 from flavourbench.errors import CheckError, InputError
@@ -37,7 +46,7 @@ def number_checks(release: Release, progress: Progress | None = None) -> list[Ch
     """
     try:
         plan, matrix = plan_of(release), matrix_of(release)
-        _check_rounding(matrix)
+        _check_rounding(matrix, made=release.evidence is not None)
         warnings = check(matrix, plan)[1]
     except (CheckError, InputError) as error:
         return [failed("input", str(error))]
@@ -52,15 +61,15 @@ def number_checks(release: Release, progress: Progress | None = None) -> list[Ch
     return [*checks, *_compared(release, matrix, plan, found, warnings)]
 
 
-def _check_rounding(matrix: ScoreMatrix) -> None:
-    """Refuse an exponent or a rounding that no score table leads to."""
+def _check_rounding(matrix: ScoreMatrix, made: bool) -> None:
+    """Refuse an exponent or a rounding that no table, or no scores made of answers, lead to."""
     scores, unit = matrix.scores, matrix.unit
-    coarsest = quantise(scores.values / unit)[1]
-    if scores.largest_error == 0 and scores.exponent != coarsest:
+    expected = EXPONENT if made else quantise(scores.values / unit)[1]
+    if scores.largest_error == 0 and scores.exponent != expected:
         told = f"plan.exponent is {scores.exponent}"
-        raise CheckError(f"{MANIFEST}: {told}, derived from {SCORES} is {coarsest}")
+        raise CheckError(f"{MANIFEST}: {told}, derived from {SCORES} {expected}")
     for key, error, least, most in (
-        ("scores", scores.largest_error, 6, 0.5),
+        ("scores", scores.largest_error, 6, 0 if made else 0.5),
         ("chance", matrix.chance_error, 0, 0 if matrix.chance is None else 1),
     ):
         # Rounding is only seen where the table is; here it is bounded by the grid.
@@ -72,12 +81,11 @@ def _check_rounding(matrix: ScoreMatrix) -> None:
 def _input(release: Release, matrix: ScoreMatrix) -> Check:
     """The digest of the table that the release was made from, as its parent."""
     stated = release.manifest.get("parents")
-    derived = [{"kind": "score-table", "content_sha256": matrix.content_sha256}]
-    problem = json_difference(stated, derived, "parents")
+    problem = json_difference(stated, parents_of(release, matrix), "parents")
     return result(
         "input",
         problem is None,
-        f"{SCORES} and {TASKS} are the score table that the manifest names",
+        f"{SCORES} and {TASKS} are the scores that the manifest names",
         f"{SCORES} (score), {TASKS} (stratum, anchor, chance_56ths) or {MANIFEST}: {problem}",
     )
 
@@ -101,7 +109,7 @@ def _compared(
 ) -> list[Check]:
     """What is stated beside what was found, file by file."""
     checks = []
-    derived = manifest_of(release.manifest, matrix, plan, found, warnings)
+    derived = manifest_of(release, matrix, plan, found, warnings)
     problems: Mapping[str, str | None] = {
         MANIFEST: json_difference(release.manifest, derived),
         **_table_problems(release, matrix, found),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flavourbench.analysis.plain.analysis import Progress
-from flavourbench.analysis.release import RELEASE
+from flavourbench.analysis.release.layout import RELEASE
 from flavourbench.analysis.verify.files import Release, read_checked
 from flavourbench.analysis.verify.numbers import number_checks
 from flavourbench.artifact import MANIFEST, Kind
@@ -15,8 +15,14 @@ from flavourbench.checks import Check, unmade
 from flavourbench.folders import is_file
 from flavourbench.tasks.panel import PANEL
 
-#: What is derived again, in this order: what a release holds besides numbers joins here.
+#: What is derived again, in this order. What scores were made from joins here.
 _PARTS: tuple[Callable[[Release, Progress | None], list[Check]], ...] = (number_checks,)
+#: What lies before that which was derived again, by the root of a release.
+_UNSEEN = {
+    "score-table": "scores were given directly; answers and tasks were not seen",
+    "observations": "observations, core and scores are not derived again from one another",
+    "answers": "answers, observations, core and scores are not derived again from one another",
+}
 
 
 def verify_release(
@@ -46,7 +52,7 @@ def verify_release(
         return [*checks, unmade("numbers", "not derived again: leave out --quick")]
     for part in _PARTS:
         checks += part(release, progress)
-    return [*checks, unmade("origin", "scores were given directly; answers and tasks not seen")]
+    return [*checks, unmade("origin", _UNSEEN[release.root])]
 
 
 def kind_at(path: Path) -> Kind | None:

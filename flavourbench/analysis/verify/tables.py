@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from flavourbench.analysis.release.layout import CHANCE, COUNTS, DRAWS, PAIRS, SCORES, TASKS
 from flavourbench.artifact import MANIFEST, read_parquet
 from flavourbench.errors import CheckError, listed, shown
 from flavourbench.identity import Column
 
-SCORES, TASKS, DRAWS = "scores.parquet", "tasks.parquet", "draws.parquet"
-COUNTS, PAIRS, CHANCE = "counts.parquet", "pairs.parquet", "chance.parquet"
 #: 56 times the chance level of a task: the one column that a file may lack.
 CHANCE_LEVELS = "chance_56ths"
 

@@ -62,6 +62,22 @@ class Ended:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A cell that ended, the answer of the attempt that ended it, and the cost of all of them.
+
+    Attributes
+    ----------
+    ended : how it ended
+    raw : what came back
+    micro_dollars : int, or None where the cost of an attempt is unknown
+    """
+
+    ended: Ended
+    raw: Raw
+    micro_dollars: int | None
+
+
 def blocks(database: sqlite3.Connection) -> list[Block]:
     """The current block of every slot, in the order in which slots came."""
     rows = database.execute(
@@ -125,17 +141,19 @@ def endings(database: sqlite3.Connection, route_id: int) -> Iterator[Ended]:
         yield Ended(*row)
 
 
-def answers(
-    database: sqlite3.Connection, route_id: int, repeat: int = 0
-) -> Iterator[tuple[str, str, Raw]]:
-    """Task id, digest of its prompt, and the answer of the cells of a route that were answered."""
+def answers(database: sqlite3.Connection, route_id: int) -> Iterator[Answered]:
+    """How the cells of a route ended, in the order of :func:`endings`, and what was said."""
     rows = database.execute(
-        "SELECT t.task_id, t.prompt_sha256, a.status, a.headers, b.sha256, b.data FROM cell c"
-        " JOIN ending e ON e.cell_id = c.id JOIN task t ON t.id = c.task"
+        "SELECT t.task_id, t.prompt_sha256, c.repeat, e.outcome, e.reason,"
+        " a.status, a.headers, b.sha256, b.data,"
+        " (SELECT CASE WHEN count(*) = count(coalesce(r.gateway_micro_dollars, r.micro_dollars))"
+        "  THEN sum(coalesce(r.gateway_micro_dollars, r.micro_dollars)) END"
+        "  FROM reading r WHERE r.cell_id = c.id)"
+        " FROM cell c JOIN ending e ON e.cell_id = c.id JOIN task t ON t.id = c.task"
         " JOIN attempt a ON a.id = e.attempt_id JOIN blob b ON b.id = a.body_id"
-        " WHERE c.route_id = ? AND c.repeat = ? AND e.outcome = 'answered'"
-        " ORDER BY t.task_id, t.prompt_sha256",
-        (route_id, repeat),
+        " WHERE c.route_id = ? ORDER BY t.task_id, t.prompt_sha256, c.repeat",
+        (route_id,),
     )
-    for task_id, prompt, status, headers, sha256, data in rows:
-        yield task_id, prompt, Raw(status, json.loads(headers), unpacked(sha256, data))
+    for task_id, prompt, repeat, outcome, reason, status, headers, sha256, data, cost in rows:
+        raw = Raw(status, json.loads(headers), unpacked(sha256, data))
+        yield Answered(Ended(task_id, prompt, repeat, outcome, reason), raw, cost)

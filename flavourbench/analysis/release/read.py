@@ -1,0 +1,139 @@
+"""Reading releases: all is checked against the digests, nothing is computed again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from fbcore.design import PORTFOLIOS, Quantised
+from flavourbench.analysis.answers import Answer, Evidence, Model, Observation
+from flavourbench.analysis.core import parse_core
+from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
+from flavourbench.analysis.release import layout
+from flavourbench.analysis.release.layout import RELEASE
+from flavourbench.artifact import Contents, read_parquet
+from flavourbench.errors import CheckError, shown
+from flavourbench.tasks.panel import tasks_from
+
+_Row = TypeVar("_Row", Answer, Observation)
+
+
+def read_leaderboard(path: Path) -> dict[str, Any]:
+    """All results of a release but draws and pairs.
+
+    Raises
+    ------
+    InputError
+        Not a release of a known format.
+    CheckError
+        A file is missing, altered or not listed.
+    """
+    contents = RELEASE.read(path, layout.BOARD)
+    board: dict[str, Any] = json.loads(contents.files[layout.BOARD])
+    return board
+
+
+def read_matrix(path: Path) -> ScoreMatrix:
+    """The score matrix of a release, equal to the one it was made from.
+
+    Raises
+    ------
+    InputError, CheckError
+        See :func:`read_leaderboard`.
+    """
+    contents = RELEASE.read(path, layout.TASKS, layout.SCORES)
+    manifest = contents.manifest
+    tasks = read_parquet(contents.files[layout.TASKS]).to_pydict()
+    scores = read_parquet(contents.files[layout.SCORES], ["score"])["score"].to_numpy()
+    models = [model["id"] for model in manifest["models"]]
+    strata = {
+        entry["id"]: Stratum(entry["id"], entry["panel"], entry["family"])
+        for entry in manifest["design"]["strata"]
+    }
+    # The grid of the release, which need not be the coarsest one for the rounded scores.
+    exponent, rounding = manifest["plan"]["exponent"], manifest["rounding"]
+    unit = 10.0**exponent
+    grid = np.rint(scores * unit).astype(np.int64).reshape(len(models), len(tasks["task"]))
+    chance = None
+    if "chance_56ths" in tasks:
+        chance = np.array(tasks["chance_56ths"], np.float64) / unit / PORTFOLIOS
+    matrix = build_matrix(
+        models,
+        [model["name"] for model in manifest["models"]],
+        tasks["task"],
+        [strata[stratum] for stratum in tasks["stratum"]],
+        tasks["anchor"],
+        Quantised(grid, exponent, rounding["scores"]),
+        chance,
+        manifest["label"],
+    )
+    return replace(matrix, chance_error=rounding["chance"])
+
+
+def read_evidence(path: Path) -> Evidence | None:
+    """What the scores of a release were made from; None where a table was given directly.
+
+    Raises
+    ------
+    InputError, CheckError
+        See :func:`read_leaderboard`.
+    """
+    names = (layout.PANELS, layout.PANEL_TASKS, layout.ROSTER, layout.CORE, layout.OBSERVATIONS)
+    root = RELEASE.read(path).manifest["root"]["kind"]
+    if root == "score-table":
+        return None
+    answers = (layout.ANSWERS,) if root == "answers" else ()
+    return evidence_from(RELEASE.read(path, *names, *answers))
+
+
+def evidence_from(contents: Contents) -> Evidence:
+    """The evidence in files of a release.
+
+    Raises
+    ------
+    CheckError
+        They do not hold any, although the seal is right: another program wrote this.
+    """
+    files = contents.files
+    try:
+        rows = None
+        if layout.ANSWERS in files:
+            rows = tuple(_rows(files[layout.ANSWERS], Answer))
+        return Evidence(
+            tasks=tasks_from(files[layout.PANEL_TASKS], json.loads(files[layout.PANELS])),
+            models=tuple(map(_model, json.loads(files[layout.ROSTER])["models"])),
+            answers=rows,
+            observations=tuple(
+                row._replace(selection=row.selection or None)
+                for row in _rows(files[layout.OBSERVATIONS], Observation)
+            ),
+            core=parse_core(json.loads(files[layout.CORE])),
+        )
+    except CheckError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        reason = shown(str(error).split("\n")[0], 200)
+        raise CheckError(f"the release holds no evidence: {reason}") from error
+
+
+def _rows(data: bytes, kind: type[_Row]) -> list[_Row]:
+    """The rows of a table whose columns stand in the order of the fields of ``kind``."""
+    table = read_parquet(data)
+    columns = [column.to_pylist() for column in table.columns]
+    return [kind(*row) for row in zip(*columns, strict=True)]
+
+
+def _model(entry: Mapping[str, Any]) -> Model:
+    return Model(
+        slot=entry["slot"],
+        name=entry["name"],
+        route_digest=entry["route_digest"],
+        route=entry["route"],
+        source=entry["source"],
+        simulated=entry["simulated"],
+    )

@@ -1,0 +1,85 @@
+"""The study that a command works in: the one named, else the one here or above."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from flavourbench.analysis.study import Study
+    from flavourbench.collect.roster import Roster
+    from flavourbench.tasks.taskset import TaskSet
+
+StudyFolder = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="STUDY", help="Folder with study.toml.  [default: this folder or one above it]"
+    ),
+]
+
+
+def study_here() -> Study | None:
+    """The study that the current folder is in, or None."""
+    from flavourbench.analysis.study import find_study, read_study
+
+    folder = find_study(Path())
+    return None if folder is None else read_study(folder)
+
+
+def study_of(path: Path | None) -> Study:
+    """The study at a path, or the one that the current folder is in.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    from flavourbench.analysis.study import read_study
+    from flavourbench.errors import InputError
+
+    if path is not None:
+        return read_study(path)
+    found = study_here()
+    if found is None:
+        raise InputError("no study here or above (no study.toml): name one, or `fb new` makes one")
+    return found
+
+
+def default_release() -> Path:
+    """The release to show where none is named: the newest one of the study, or of this folder.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    from flavourbench.analysis.release.layout import find_release, is_release
+
+    study = None if is_release(Path()) else study_here()
+    return find_release(Path() if study is None else study.folder)
+
+
+def tasks_named(paths: list[Path] | None) -> TaskSet:
+    """The tasks of the panels named, else of the study, else of the test panels."""
+    from flavourbench.tasks.files import located, read_all, test_panels
+
+    if paths:
+        return read_all([located(path) for path in paths])
+    study = study_here()
+    return read_all(test_panels()) if study is None else study.read_tasks()
+
+
+def roster_named(path: Path | None) -> Roster:
+    """The roster at a path, else that of the study, else ``roster.toml``."""
+    from flavourbench.collect.roster import read_roster
+
+    study = study_here() if path is None else None
+    return read_roster(path or Path("roster.toml")) if study is None else study.read_roster()
+
+
+def journal_named(path: Path | None) -> Path:
+    """A path of a journal, else that of the study, else ``journal.sqlite``."""
+    study = study_here() if path is None else None
+    return path or Path("journal.sqlite") if study is None else study.journal_path()

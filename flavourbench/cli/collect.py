@@ -21,32 +21,36 @@ Examples:
   fb collect roster.toml --tasks test-1 --model my-model
   fb status                                     how it stands, also meanwhile"""
 
+RosterFile = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="ROSTER",
+        help="TOML file of models (see docs/collect.md)."
+        "  [default: that of the study, else roster.toml]",
+    ),
+]
+Panels = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="PANEL",
+        help="Panel folder, published task file or bundled panel. Repeatable."
+        "  [default: those of the study, else the test panels in ./panels, else the bundled"
+        " ones]",
+    ),
+]
+Journal = Annotated[
+    Path | None,
+    typer.Option(
+        help="Journal to write; one that exists is continued."
+        "  [default: that of the study, else journal.sqlite]"
+    ),
+]
+
 
 def command(
-    roster: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="ROSTER",
-            help="TOML file of models (see docs/collect.md)."
-            "  [default: that of the study, else roster.toml]",
-        ),
-    ] = None,
-    tasks: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="PANEL",
-            help="Panel folder, published task file or bundled panel. Repeatable."
-            "  [default: those of the study, else the test panels in ./panels, else the bundled"
-            " ones]",
-        ),
-    ] = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option(
-            help="Journal to write; one that exists is continued."
-            "  [default: that of the study, else journal.sqlite]"
-        ),
-    ] = None,
+    roster: RosterFile = None,
+    tasks: Panels = None,
+    journal: Journal = None,
     model: Annotated[
         list[str] | None, typer.Option(metavar="SLOT", help="Only this model. Repeatable.")
     ] = None,

@@ -33,13 +33,21 @@ _PLANNED = {
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
 Examples:
-  fb infer                                   the study here or above
-  fb infer                                   outside of one: the bundled published summary
+  fb infer                                   this study, or bundled figures
   fb infer scores.csv --out release          a table, long or wide
   fb infer t.parquet --column anchor=item    a column of another name
   fb infer release --seed 7 --json           a release again"""
 
 
+Draws = Annotated[int | None, typer.Option(help=f"Bootstrap draws.  {_PLANNED['draws']}")]
+Flips = Annotated[int | None, typer.Option(help=f"Sign flips.  {_PLANNED['flips']}")]
+Seed = Annotated[int | None, typer.Option(help=f"Seed of all random words.  {_PLANNED['seed']}")]
+Alpha = Annotated[
+    float | None,
+    typer.Option(
+        help=f"Level of the pair decisions; intervals have 1 - alpha.  {_PLANNED['alpha']}"
+    ),
+]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -67,19 +75,10 @@ def command(
             "  [default: the study here or above, else the bundled published summary]",
         ),
     ] = None,
-    draws: Annotated[
-        int | None, typer.Option(help=f"Bootstrap draws.  {_PLANNED['draws']}")
-    ] = None,
-    flips: Annotated[int | None, typer.Option(help=f"Sign flips.  {_PLANNED['flips']}")] = None,
-    seed: Annotated[
-        int | None, typer.Option(help=f"Seed of all random words.  {_PLANNED['seed']}")
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            help=f"Level of the pair decisions; intervals have 1 - alpha.  {_PLANNED['alpha']}"
-        ),
-    ] = None,
+    draws: Draws = None,
+    flips: Flips = None,
+    seed: Seed = None,
+    alpha: Alpha = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Release folder to write.  [default: a new one in releases/]"),
@@ -105,8 +104,9 @@ def command(
 ) -> None:
     """Analyse scores: intervals, pair tests, ranks and groups. Writes a release.
 
-    Scores need a stratum (or panel and family) and an anchor for each task. The result
-    depends on scores, seed and sizes only: threads and input order change no bit.
+    A study is analysed on its frozen core. Scores of a table need a stratum (or panel and
+    family) and an anchor for each task. The result depends on scores, seed and sizes only:
+    threads and input order change no bit.
     """
     from flavourbench.analysis.inference import infer
     from flavourbench.analysis.release import write_named_release, write_release
@@ -114,13 +114,7 @@ def command(
 
     options = _read_options(column, ignore, layout, cluster, single_stratum)
     study = _study(source)
-    default = Plan() if study is None else study.plan
-    plan = Plan(
-        default.draws if draws is None else draws,
-        default.flips if flips is None else flips,
-        default.seed if seed is None else seed,
-        default.alpha if alpha is None else alpha,
-    )
+    plan = _plan(Plan() if study is None else study.plan, draws, flips, seed, alpha)
     parent = RELEASES if study is None else study.releases
     _check_output(out, force, parent)
     load_arrow()
@@ -139,6 +133,18 @@ def command(
     from flavourbench.report.terminal import print_leaderboard
 
     print_leaderboard(leaderboard_object(inference), footer=f"Release: {out}")
+
+
+def _plan(
+    default: Plan, draws: int | None, flips: int | None, seed: int | None, alpha: float | None
+) -> Plan:
+    """What was asked for, else the default."""
+    return Plan(
+        default.draws if draws is None else draws,
+        default.flips if flips is None else flips,
+        default.seed if seed is None else seed,
+        default.alpha if alpha is None else alpha,
+    )
 
 
 def _study(source: Path | None) -> Study | None:

@@ -13,7 +13,7 @@ from flavourbench.cli.studies import default_release
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
 Examples:
-  fb leaderboard                   the newest release of the study, or in ./releases
+  fb leaderboard                   the newest release here
   fb leaderboard release --json    another one, as JSON"""
 
 

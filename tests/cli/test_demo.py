@@ -14,6 +14,7 @@ import pytest
 from collecting import outcomes, rows
 from running import SMALL, Command, Run
 
+from flavourbench.analysis.skeleton import roster_text
 from flavourbench.collect.contestants import ENTRIES
 from flavourbench.collect.roster import demo_roster
 from flavourbench.errors import InputError
@@ -110,7 +111,7 @@ def test_the_demonstration_goes_on_where_it_was(
     done(demo("demo", "here", *SMALL))
     before = attempts(demo.folder / "here")
     assert len(before) == 2 * 494
-    monkeypatch.setattr("flavourbench.collect.roster.ENTRIES", SOME)
+    (demo.folder / "here" / "roster.toml").write_text(roster_text(SOME))
     more = demo("demo", "here", *SMALL, "--json")
     found = done(more).json
     after = attempts(demo.folder / "here")

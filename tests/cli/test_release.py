@@ -11,7 +11,7 @@ import pytest
 from running import SMALL, strict_json, tree
 from tables import long, scores, wide, write
 
-from flavourbench.analysis import release as release_module
+from flavourbench.analysis.release import write as release_module
 
 INTERVALS = {"pointwise", "simultaneous", "rank_interval"}
 MODEL = {
@@ -260,7 +260,7 @@ def test_a_sealed_manifest_of_another_format_is_refused(fb, manifest):
     digest = hashlib.sha256(manifest).hexdigest()
     (fb.folder / "r/RELEASE.sha256").write_text(f"{digest}  manifest.json\n")
     for command in (("leaderboard", "r"), ("infer", "r")):
-        fb.refused(*command, says=("format", "flavourbench-release/1"))
+        fb.refused(*command, says=("format", "flavourbench-release/2"))
 
 
 # --- nothing half-written ------------------------------------------------------------------

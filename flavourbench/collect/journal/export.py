@@ -11,19 +11,19 @@ from flavourbench.identity import Column, table_sha256
 
 RECIPE = "flavourbench-journal-export/1"
 #: Columns that are numbers; those with a mark may be null.
-_NUMBERS = ("repeat", "round", "began_at", "latency", "estimated")
+_NUMBERS = ("repeat", "round", "estimated")
 _OPTIONAL = (
     *("status", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens"),
     *("reasoning_tokens", "micro_dollars", "gateway_micro_dollars"),
 )
 _TEXTS = (
-    *("route", "task", "prompt_sha256", "request_sha256", "headers", "body_sha256", "error"),
+    *("route", "task", "prompt_sha256", "request_sha256", "body_sha256", "error"),
     *("message", "kind", "outcome", "reason", "flags", "served", "provider", "finish_reason"),
     *("usage",),
 )
 _QUERY = """
 SELECT r.digest AS route, t.task_id AS task, t.prompt_sha256, c.repeat, a.round,
-  lower(hex(q.sha256)) AS request_sha256, a.began_at, a.latency, a.status, a.headers,
+  lower(hex(q.sha256)) AS request_sha256, a.status,
   lower(hex(b.sha256)) AS body_sha256, a.error, a.message, e.kind, e.outcome, e.reason, e.flags,
   e.served, e.provider, e.finish_reason, e.usage, e.input_tokens, e.cached_tokens,
   e.cache_write_tokens, e.output_tokens, e.reasoning_tokens, coalesce(e.estimated, 0) AS estimated,
@@ -38,9 +38,9 @@ WHERE c.route_id = ? ORDER BY r.digest, t.task_id, t.prompt_sha256, c.repeat, a.
 def route_export(database: sqlite3.Connection, route_id: int) -> dict[str, Column]:
     """Every attempt over a route, by (route, task, prompt, repeat, attempt), as columns.
 
-    Requests and answers stand as the digests of their bytes. Ids of rows, and who collected,
-    stay out: two journals that hold the same attempts have one export. Texts that are null
-    are empty.
+    Requests and answers stand as the digests of their bytes. When, by whom and in which order
+    they were asked stays out, and so do headers, which state the time: two journals with the
+    same requests and answers have one export. Texts that are null are empty.
     """
     cursor = database.execute(_QUERY, (route_id,))
     names = [column[0] for column in cursor.description]

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from flavourbench.analysis.answers import Answer, Answers, Model, evidence_of
+from flavourbench.analysis.core import freeze
 from flavourbench.analysis.inference import infer
 from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
 from flavourbench.analysis.plan import Plan
@@ -17,8 +19,19 @@ from flavourbench.analysis.release import RELEASE, write_release
 from flavourbench.analysis.verify.tables import Table, read_table
 from flavourbench.artifact import MANIFEST, write_parquet
 from flavourbench.identity import canonical_json, file_sha256, json_sha256, table_sha256
+from flavourbench.tasks.files import BUNDLED, read_tasks
+from flavourbench.tasks.labels import PORTFOLIOS
 
 BOARD = "leaderboard.json"
+#: Files of numbers, and a column that each must have.
+NUMBERS = {
+    "scores.parquet": "score",
+    "tasks.parquet": "stratum",
+    "draws.parquet": "elm",
+    "counts.parquet": "exceedances",
+    "pairs.parquet": "resolved",
+    "chance.parquet": "holm_p",
+}
 #: Place of a value in a JSON file.
 Place = tuple[str | int, ...]
 
@@ -43,6 +56,26 @@ def write_small(path: Path, *, chance: bool = True) -> Path:
     return path
 
 
+def write_collected(path: Path) -> Path:
+    """A release of answers: three models on a few tasks of a bundled panel, one cell refused."""
+    tasks = read_tasks(BUNDLED / "test-1").smoke(60)
+    models = tuple(
+        Model(slot, slot.title(), slot * 8, {"dialect": "none"}, {"kind": "answers"})
+        for slot in ("ant", "bee", "cat")
+    )
+    rows = [
+        Answer(model.slot, task.id, 0, "answered", "", f"FINAL_SELECTION: {three}", 7)
+        for m, model in enumerate(models)
+        for t, task in enumerate(tasks.tasks)
+        for three in [", ".join(PORTFOLIOS[(t * t + 5 * m * t + m) % len(PORTFOLIOS)])]
+    ]
+    rows[1] = rows[1]._replace(outcome="refused", text="", micro_dollars=None)
+    answers = Answers(models, tuple(rows))
+    evidence = evidence_of(answers, tasks, freeze(answers.coverage(tasks), "seed"))
+    write_release(infer(evidence.matrix, Plan(40, 300), 1), path, evidence)
+    return path
+
+
 def tables_of(folder: Path) -> dict[str, Table]:
     """The columns of every Parquet file."""
     manifest = json.loads((folder / MANIFEST).read_bytes())
@@ -50,6 +83,7 @@ def tables_of(folder: Path) -> dict[str, Table]:
     return {
         path.name: read_table(path.name, path.read_bytes(), models)
         for path in sorted(folder.glob("*.parquet"))
+        if path.name in NUMBERS
     }
 
 

@@ -208,6 +208,7 @@ def loaded_by(code: str) -> set[str]:
         ["compile", "--help"],
         ["score", "--help"],
         ["tasks", "show", "--help"],
+        ["verify", "--help"],
         ["--version"],
         ["nope"],
     ],

@@ -15,10 +15,10 @@ from flavourbench.errors import InputError, shown
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
 Examples:
-  fb verify                       the newest release of the study, or in ./releases
+  fb verify                       the newest release of the study or here
   fb verify release --json        another one, as JSON
   fb verify release --quick       digests only
-  fb verify panels/test-1         a panel, as `fb tasks verify` does"""
+  fb verify test-1                a panel, as `fb tasks verify` does"""
 
 
 def command(

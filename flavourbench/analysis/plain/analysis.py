@@ -201,7 +201,7 @@ def _flip(problem: Problem, largest: int, progress: Progress | None) -> Flipped:
         problem.flips,
         problem.seed,
         levels,
-        _told(progress, "sign flips", problem.flips),
+        _told(progress, "sign flips", min(problem.flips, 2 ** int(problem.cluster.max()))),
     )
     tests = _tests(pairs, drawn, exact)
     return Flipped(

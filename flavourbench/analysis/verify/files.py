@@ -18,8 +18,8 @@ from flavourbench.analysis.release import layout
 from flavourbench.analysis.release.layout import RELEASE
 from flavourbench.analysis.release.read import evidence_from
 from flavourbench.analysis.verify.stated import entries, stated
-from flavourbench.analysis.verify.tables import Table, read_table
-from flavourbench.artifact import MANIFEST, Contents, read_parquet
+from flavourbench.analysis.verify.tables import Table, column_names, read_table
+from flavourbench.artifact import MANIFEST, Contents
 from flavourbench.checks import Check, failed, passed
 from flavourbench.errors import CheckError, InputError, listed, shown
 from flavourbench.identity import canonical_json, table_sha256
@@ -187,6 +187,10 @@ def _evidence(contents: Contents) -> tuple[Evidence, dict[str, str]]:
     CheckError
         They hold none, or columns of other names, which reading passes over.
     """
+    kept = (layout.PANEL_TASKS, layout.OBSERVATIONS, layout.ANSWERS)
+    names = {
+        name: column_names(name, contents.files[name]) for name in kept if name in contents.files
+    }
     try:
         evidence = evidence_from(contents)
         tables = {
@@ -195,12 +199,11 @@ def _evidence(contents: Contents) -> tuple[Evidence, dict[str, str]]:
         }
         if evidence.answers is not None:
             tables[layout.ANSWERS] = answer_columns(evidence.answers)
-        names = {name: read_parquet(contents.files[name]).column_names for name in tables}
         digests = {name: table_sha256(columns) for name, columns in tables.items()}
     # Arrow raises kinds of OSError and NotImplementedError, NumPy of ArithmeticError.
-    except (OSError, ValueError, TypeError, ArithmeticError, NotImplementedError) as error:
+    except (CheckError, OSError, ValueError, TypeError, ArithmeticError, RuntimeError) as error:
         reason = shown(str(error).split("\n")[0], 200)
-        raise CheckError(f"{listed([*_OBSERVED])} hold no evidence: {reason}") from error
+        raise CheckError(f"{listed(sorted({*_OBSERVED, *names}))}: {reason}") from error
     for name, columns in tables.items():
         if names[name] != [*columns]:
             found, expected = listed(names[name]), listed([*columns])

@@ -45,15 +45,8 @@ def read_table(name: str, data: bytes, models: Sequence[str]) -> Table:
     CheckError
         It is no Parquet file, or has other columns, types or values than it can have.
     """
-    import pyarrow as pa
-
-    try:
-        table = read_parquet(data)
-        names = table.column_names
-        table.validate(full=True)  # texts are UTF-8
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        reason = shown(str(error).split("\n")[0], 160)
-        raise CheckError(f"{name} is a damaged Parquet file: {reason}") from error
+    table = _parsed(name, data)
+    names = table.column_names
     expected = _expected(name, names, models)
     if names != [*expected]:
         told = f"{name} has the columns {listed(names)}, not {listed([*expected])}"
@@ -62,6 +55,25 @@ def read_table(name: str, data: bytes, models: Sequence[str]) -> Table:
         column: _column(f"{name}: {shown(column)}", table[column], kind, column in _NULLABLE)
         for column, kind in expected.items()
     }
+
+
+def column_names(name: str, data: bytes) -> list[str]:
+    """Names of the columns of a Parquet file; errors as :func:`read_table`."""
+    names: list[str] = _parsed(name, data).column_names
+    return names
+
+
+def _parsed(name: str, data: bytes) -> Any:
+    import pyarrow as pa
+
+    try:
+        table = read_parquet(data)
+        table.validate(full=True)  # texts are UTF-8
+        _ = table.column_names
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = shown(str(error).split("\n")[0], 160)
+        raise CheckError(f"{name} is a damaged Parquet file: {reason}") from error
+    return table
 
 
 def _expected(name: str, names: Sequence[str], models: Sequence[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from releases import (
     BOARD,
+    NUMBERS,
     Place,
     changed,
     places,
@@ -23,6 +24,7 @@ from releases import (
     seal_bytes,
     small_matrix,
     tables_of,
+    write_collected,
     write_small,
 )
 from running import tree
@@ -83,7 +85,7 @@ def test_every_check_of_a_release_passes(tmp_path: Path, chance: bool) -> None:
     names += ["chance"] * chance + ["leaderboard", "origin"]
     assert [check["check"] for check in checks] == names
     assert [check["passed"] for check in checks] == [True] * (len(names) - 1) + [None]
-    assert "answers and tasks not seen" in checks[-1]["detail"]
+    assert "answers and tasks were not seen" in checks[-1]["detail"]
     assert tree(path) == before
 
 
@@ -110,7 +112,10 @@ def test_releases_of_rounded_scores_without_panels_or_families(tmp_path: Path) -
     assert failures(verify_release(tmp_path / "again")) == ""
 
 
-def test_progress_adds_up(original: Path) -> None:
+@pytest.mark.parametrize("flips", [300, 9000])
+def test_progress_adds_up(tmp_path: Path, flips: int) -> None:
+    """With random signs and where all sign vectors are enumerated."""
+    write_release(infer(small_matrix(), Plan(40, flips), 1), tmp_path / "r")
     done: dict[str, int] = {}
     totals: dict[str, int] = {}
 
@@ -118,7 +123,7 @@ def test_progress_adds_up(original: Path) -> None:
         done[stage] = done.get(stage, 0) + units
         totals[stage] = total
 
-    verify_release(original, progress=progress)
+    verify_release(tmp_path / "r", progress=progress)
     assert done == totals
     assert len(done) == 3
 
@@ -188,23 +193,12 @@ def altered(column: Column, row: int) -> Column:
     return copy
 
 
-#: Number files, and a column that each must have.
-TABLES = {
-    "scores.parquet": "score",
-    "tasks.parquet": "stratum",
-    "draws.parquet": "elm",
-    "counts.parquet": "exceedances",
-    "pairs.parquet": "resolved",
-    "chance.parquet": "holm_p",
-}
-
-
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", NUMBERS)
 def test_a_sealed_change_of_any_column_is_found(release: Path, name: str) -> None:
     """Last rows too: a change there leaves ids in order."""
     tables = tables_of(release)
-    assert tables.keys() == TABLES.keys()
-    assert TABLES[name] in tables[name]
+    assert tables.keys() == NUMBERS.keys()
+    assert NUMBERS[name] in tables[name]
     for column, values in tables[name].items():
         for row in (0, len(values) // 2, len(values) - 1):
             replace_table(release, name, tables[name] | {column: altered(values, row)})
@@ -392,7 +386,7 @@ def malformed(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield table | {name: column.cast(pa.string()).cast(pa.binary())}
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", NUMBERS)
 def test_tables_that_are_none_are_refused(release: Path, name: str) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -405,7 +399,7 @@ def test_tables_that_are_none_are_refused(release: Path, name: str) -> None:
             assert name in failures(verify_release(release, quick)), wrong
 
 
-@pytest.mark.parametrize("name", [BOARD, *TABLES])
+@pytest.mark.parametrize("name", [BOARD, *NUMBERS])
 @pytest.mark.parametrize(
     "data",
     [b"", b"[]", b"{}", b"null", b"\xff", b"PAR1", b"PAR1" * 9, b'{"a":NaN}', b"[" * 100_000],
@@ -505,3 +499,47 @@ def test_the_helpers_leave_an_equal_release(release: Path) -> None:
     replace_board(release, json.loads((release / BOARD).read_bytes()))
     assert tree(release) == before
     assert read_matrix(release).content_sha256 == small_matrix().content_sha256
+
+
+# --- releases of answers -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_collected(tmp_path_factory.mktemp("collected") / "r")
+
+
+def test_numbers_of_answers_are_derived_again(collected: Path) -> None:
+    checks = verify_release(collected)
+    assert failures(checks) == ""
+    assert [check["check"] for check in checks if check["passed"] is None] == ["origin"]
+
+
+def test_what_scores_were_made_from_must_be_readable(collected: Path, tmp_path: Path) -> None:
+    """All of it, under right digests: other bytes, and bytes that end too soon."""
+    others = {path.name for path in collected.iterdir()} - {MANIFEST, SEAL, BOARD, *NUMBERS}
+    assert len(others) == 7
+    release = Path(shutil.copytree(collected, tmp_path / "r"))
+    for name in sorted(others):
+        data = (release / name).read_bytes()
+        for wrong in (b"", b"[]", b"null", b"PAR1", data[: len(data) // 2]):
+            replace_bytes(release, name, wrong)
+            check_refused(release, name)
+        replace_bytes(release, name, data)
+        reseal(release, contents={name: file_content(collected, name)})
+    assert tree(release) == tree(collected)
+
+
+def test_what_scores_were_made_from_is_that_of_the_manifest(
+    collected: Path, tmp_path: Path
+) -> None:
+    """A release names tasks, answers, core and scores by their digests."""
+    release = Path(shutil.copytree(collected, tmp_path / "r"))
+    manifest = json.loads((release / MANIFEST).read_bytes())
+    for at, parent in enumerate(manifest["parents"]):
+        reseal(release, manifest=changed(manifest, ("parents", at, "content_sha256"), forged))
+        check_found(release, f"parents[{at}].content_sha256", MANIFEST)
+        assert parent["kind"] == ("tasks", "answers", "core", "scores")[at]
+    listing = {k: v for k, v in manifest["files"].items() if k != "core.json"}
+    reseal(release, manifest=manifest | {"files": listing})
+    check_refused(release, "core.json")

@@ -36,7 +36,7 @@ def integers(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.int
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, not {array.dtype}")
-    return np.ascontiguousarray(_shaped(name, array, shape), np.int64)
+    return np.ascontiguousarray(shaped(name, array, shape), np.int64)
 
 
 def floats(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float64]:
@@ -47,10 +47,17 @@ def floats(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float
     ValueError
         Another shape.
     """
-    return np.ascontiguousarray(_shaped(name, np.asarray(values, np.float64), shape))
+    return np.ascontiguousarray(shaped(name, np.asarray(values, np.float64), shape))
 
 
-def _shaped(name: str, array: NDArray[Any], shape: tuple[int | None, ...]) -> NDArray[Any]:
+def shaped(name: str, array: NDArray[Any], shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """``array`` if it has that shape (None: any length).
+
+    Raises
+    ------
+    ValueError
+        It has another.
+    """
     fits = array.ndim == len(shape) and all(
         wanted is None or wanted == found for wanted, found in zip(shape, array.shape, strict=False)
     )

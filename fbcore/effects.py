@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fbcore.checks import integers
+from fbcore.checks import indices, integers
 
 #: Limbs of this many bits: a float64 product of two then sums exactly over 2**21 tasks.
 _LIMB = 16
 
 
-def cohen_dz(scores: NDArray[np.int64]) -> NDArray[np.float64]:
+def cohen_dz(
+    scores: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
     """Cohen's d_z of every pair: mean / SD (ddof = 1) of the task differences.
 
     Cohen 1988, *Statistical Power Analysis*, 2nd ed., section 2.3.5.
@@ -24,24 +26,37 @@ def cohen_dz(scores: NDArray[np.int64]) -> NDArray[np.float64]:
     ----------
     scores : int64 [M, T]
         Quantised scores. Σd and Σd² are formed exactly, so equal differences tie.
+    rows : int64 [b], optional
+        Only pairs with one of these rows; the products then cost in proportion to b · M.
 
     Returns
     -------
-    float64 [M (M - 1) / 2], pairs i < j row-major; NaN where the SD is 0 or T = 1
+    float64 [M (M - 1) / 2], or of the pairs asked for, i < j row-major; NaN where the SD is 0
+    or T = 1
     """
     scores = integers("scores", scores, None, None)
     models, tasks = scores.shape
     left, right = np.triu_indices(models, 1)
+    row, column = left, right  # of the products below
+    if rows is not None:
+        rows = indices("rows", rows, 0, models)
+        place = np.full(models, -1)
+        place[rows] = np.arange(rows.size)
+        asked = np.maximum(place[left], place[right]) >= 0
+        left, right = left[asked], right[asked]
+        turned = place[left] < 0
+        row = place[np.where(turned, right, left)]
+        column = np.where(turned, left, right)
     if tasks < 2:
         return np.full(left.size, np.nan)
     largest = int(np.abs(scores).max(initial=0))
     # float64 holds these integers exactly, or Python's integers do.
     small = 4 * (largest * tasks) ** 2 < 2**53
-    squares = _gram(scores, small)
-    sums = scores.sum(axis=1).astype(squares.dtype)
-    own = np.diagonal(squares)
+    products = _exact(lambda a, b: (a if rows is None else a[rows]) @ b.T, scores, small)
+    own = _exact(lambda a, b: np.einsum("mt,mt->m", a, b), scores, small)
+    sums = scores.sum(axis=1).astype(own.dtype)
     total = sums[left] - sums[right]
-    square = own[left] + own[right] - 2 * squares[left, right]
+    square = own[left] + own[right] - 2 * products[row, column]
     spread = tasks * square - total * total
     varies = spread > 0
     out = np.full(left.size, np.nan)
@@ -50,14 +65,18 @@ def cohen_dz(scores: NDArray[np.int64]) -> NDArray[np.float64]:
     return out
 
 
-def _gram(scores: NDArray[np.int64], small: bool) -> NDArray[Any]:
-    """``scores @ scores.T`` exactly: float64 where ``small``, else Python integers.
+def _exact(
+    product: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
+    scores: NDArray[np.int64],
+    small: bool,
+) -> NDArray[Any]:
+    """A bilinear ``product`` of ``scores`` with itself: float64 where ``small``, else Python's.
 
-    BLAS forms it in either case, on 16-bit limbs where the scores are large.
+    It sees float64 in either case: 16-bit limbs where the scores are large.
     """
     if small:
         floats = scores.astype(np.float64)
-        return np.asarray(floats @ floats.T)
+        return product(floats, floats)
     bits = int(np.abs(scores).max()).bit_length()
     limbs = []
     rest = scores
@@ -65,11 +84,11 @@ def _gram(scores: NDArray[np.int64], small: bool) -> NDArray[Any]:
         limbs.append((rest & (2**_LIMB - 1)).astype(np.float64))
         rest = rest >> _LIMB
     limbs.append(rest.astype(np.float64))  # the sign: 0 or -1
-    total = np.zeros((scores.shape[0], scores.shape[0]), dtype=object)
+    total: NDArray[Any] = np.zeros((), dtype=object)
     for a, first in enumerate(limbs):
         for b, second in enumerate(limbs):
-            product = (first @ second.T).astype(np.int64).astype(object)
-            total += product * 2 ** (_LIMB * (a + b))
+            part = product(first, second).astype(np.int64).astype(object)
+            total = total + part * 2 ** (_LIMB * (a + b))
     return total
 
 

@@ -18,6 +18,7 @@ from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.release import RELEASE, write_release
 from flavourbench.analysis.verify.tables import Table, read_table
 from flavourbench.artifact import MANIFEST, write_parquet
+from flavourbench.collect.route import ROUTE_RECIPE
 from flavourbench.identity import canonical_json, file_sha256, json_sha256, table_sha256
 from flavourbench.tasks.files import BUNDLED, read_tasks
 from flavourbench.tasks.labels import PORTFOLIOS
@@ -60,8 +61,10 @@ def write_collected(path: Path) -> Path:
     """A release of answers: three models on a few tasks of a bundled panel, one cell refused."""
     tasks = read_tasks(BUNDLED / "test-1").smoke(60)
     models = tuple(
-        Model(slot, slot.title(), slot * 8, {"dialect": "none"}, {"kind": "answers"})
+        Model(slot, slot.title(), json_sha256({"recipe": ROUTE_RECIPE, **route}), route, source)
         for slot in ("ant", "bee", "cat")
+        for route in [{"dialect": "openai-chat", "model": slot}]
+        for source in [{"kind": "answers", "content_sha256": json_sha256(slot)}]
     )
     rows = [
         Answer(model.slot, task.id, 0, "answered", "", f"FINAL_SELECTION: {three}", 7)

@@ -194,8 +194,8 @@ class Evidence:
 
         Raises
         ------
-        InputError
-            A model is not valid on all of the core, or its route is not the frozen one.
+        CheckError, InputError
+            See :func:`check_core`.
         """
         check_core(self.core, self.models, self.observations)
         inside = self.core.ids
@@ -229,8 +229,10 @@ def check_core(core: Core, models: Sequence[Model], rows: Iterable[Observation])
 
     Raises
     ------
+    CheckError
+        A model is not valid everywhere; with the cells that lack.
     InputError
-        With the cells that lack, or the routes.
+        A model of the core has another route.
     """
     routes = {model.slot: model.route_digest for model in models}
     for slot, route in core.models:
@@ -253,7 +255,7 @@ def check_core(core: Core, models: Sequence[Model], rows: Iterable[Observation])
         cells = dict.fromkeys(inside - known, MISSING) | wrong.get(slot, {})
         if cells:
             told = [f"{name} {outcome}" for name, outcome in sorted(cells.items())]
-            raise InputError(
+            raise CheckError(
                 f"slot {shown(slot)} is not valid on {len(cells)} of {len(inside)} tasks of the"
                 f" core ({listed(told)}): ask what is missing, or freeze a new core with it"
             )
@@ -265,9 +267,9 @@ def with_models(evidence: Evidence, answers: Answers) -> Evidence:
     Raises
     ------
     InputError
-        A slot or route that is there already, or cells that lack on the core.
+        A slot or route that is there already.
     CheckError
-        See :func:`observe`.
+        Cells that lack on the core; or see :func:`observe`.
     """
     models = sorted((*evidence.models, *answers.models), key=lambda model: model.slot)
     check_routes([(model.slot, model.route_digest) for model in models])

@@ -138,7 +138,9 @@ def _chosen(database: sqlite3.Connection, slots: Iterable[str]) -> list[Block]:
     for slot in slots:
         if slot not in named:
             names = listed([block.slot for block in known])
-            raise InputError(f"no model {shown(slot)} in the journal: use one of {names}")
+            raise InputError(
+                f"no model {shown(slot)} in the journal: use one of {names}, or `fb collect` asks it"
+            )
     return [named[slot] for slot in slots]
 
 

@@ -98,13 +98,18 @@ class Coverage:
     @cached_property
     def sha256(self) -> str:
         """Digest of models, tasks and outcomes."""
-        return table_sha256(self.columns, _COVERAGE)
+        return coverage_sha256(self.columns)
 
     def only(self, slots: Sequence[str]) -> Coverage:
         """The coverage of some of the models."""
         kept = [at for at, slot in enumerate(self.slots) if slot in slots]
         models = tuple(self.models[at] for at in kept)
         return Coverage(models, self.places, tuple(self.outcomes[at] for at in kept))
+
+
+def coverage_sha256(columns: Mapping[str, Sequence[str]]) -> str:
+    """Digest of :attr:`Coverage.columns`."""
+    return table_sha256(columns, _COVERAGE)
 
 
 def _twice(names: Sequence[str]) -> list[str]:

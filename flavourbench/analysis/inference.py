@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fbcore.blocks import Engine, Progress, default_threads
-from fbcore.bootstrap import bootstrap, max_t, means_over, point_scores, standard_errors
+from fbcore.bootstrap import max_t, means_over, point_scores
 from fbcore.bootstrap import stratum_means as means_of_strata
-from fbcore.design import PORTFOLIOS, Weights, contributions, score_codes
-from fbcore.effects import cohen_dz, pearson, spearman
+from fbcore.design import PORTFOLIOS, Weights, score_codes
+from fbcore.effects import pearson, spearman
 from fbcore.multiplicity import holm
-from fbcore.quantiles import intervals, pair_index, quantile
+from fbcore.quantiles import pair_index, quantile
 from fbcore.ranks import competition_ranks, rank_groups, rank_intervals
-from fbcore.signflip import p_values, sign_flips
+from fbcore.signflip import p_values
 from flavourbench.analysis.matrix import ScoreMatrix
+from flavourbench.analysis.measured import Measured, Run, measure
 from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.preflight import check, unmoved_warning
-from flavourbench.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +132,21 @@ def infer(
         See :func:`check`.
     """
     weights, warnings = check(matrix, plan)
-    run = _Run(matrix, plan, threads or default_threads(), engine, progress)
-    sampled = _sample(run)
-    tested = _test(run, weights, sampled)
+    run = Run(matrix, plan, weights, threads or default_threads(), engine, progress)
+    return conclude(run, measure(run), warnings)
+
+
+def conclude(run: Run, measured: Measured, warnings: list[str]) -> Inference:
+    """The analysis of models that were measured: what all of them decide together.
+
+    Parameters
+    ----------
+    warnings : list of str, what :func:`check` had to say
+    """
+    matrix, plan, se = run.matrix, run.plan, measured.se
+    score = point_scores(matrix.scores.values, matrix.design, matrix.scores.exponent)
+    critical = quantile(max_t(measured.draws, score, se, run.threads), 1 - plan.alpha)
+    tested = _test(run, measured, score)
     families, panels = _members(matrix)
     means = means_of_strata(matrix.scores.values, matrix.design)
     family_scores, panel_scores = (
@@ -146,51 +157,24 @@ def infer(
     return Inference(
         matrix=matrix,
         plan=plan,
-        weights=weights,
-        score=sampled.score,
-        se=sampled.se,
-        pointwise=sampled.pointwise,
-        simultaneous=sampled.simultaneous,
-        critical=sampled.critical,
-        rank_interval=sampled.rank_interval,
-        draws=sampled.draws,
-        redraws=sampled.redraws,
+        weights=run.weights,
+        score=score,
+        se=se,
+        pointwise=measured.pointwise,
+        simultaneous=np.stack([score - critical * se, score + critical * se], axis=1),
+        critical=critical,
+        rank_interval=rank_intervals(measured.draws, plan.alpha, run.threads),
+        draws=measured.draws,
+        redraws=measured.redraws,
+        flips_drawn=measured.flips_drawn,
+        flips_exact=measured.flips_exact,
         **tested._asdict(),
         families=family_scores,
         panels=panel_scores,
         panel_pearson=r,
         panel_spearman=rho,
-        warnings=(*warnings, *unmoved_warning(matrix, sampled.se)),
+        warnings=(*warnings, *unmoved_warning(matrix, se)),
     )
-
-
-class _Run(NamedTuple):
-    """What every step needs."""
-
-    matrix: ScoreMatrix
-    plan: Plan
-    threads: int
-    engine: Engine | None
-    progress: Progress | None
-
-    def told(self, stage: str, total: int) -> Callable[[int], None] | None:
-        """A listener for the units of one stage."""
-        progress = self.progress
-        return None if progress is None else lambda done: progress(stage, done, total)
-
-
-class _Sampled(NamedTuple):
-    """The bootstrap part; fields as in :class:`Inference` and :class:`PairTests`."""
-
-    score: NDArray[np.float64]
-    se: NDArray[np.float64]
-    pointwise: NDArray[np.float64]
-    pair_interval: NDArray[np.float64]
-    simultaneous: NDArray[np.float64]
-    critical: float
-    rank_interval: NDArray[np.int64]
-    draws: NDArray[np.float64]
-    redraws: int
 
 
 class _Tested(NamedTuple):
@@ -202,76 +186,26 @@ class _Tested(NamedTuple):
     chance: ChanceTests | None
     pairs: PairTests
     top: int | None
-    flips_drawn: int
-    flips_exact: bool
 
 
-def _sample(run: _Run) -> _Sampled:
-    matrix, plan, threads = run.matrix, run.plan, run.threads
-    scores, design, exponent = matrix.scores.values, matrix.design, matrix.scores.exponent
-    told = run.told("bootstrap", plan.draws)
-    try:
-        sample = bootstrap(
-            scores, design, exponent, plan.draws, plan.seed, threads, run.engine, told
-        )
-    except ArithmeticError as error:
-        raise InputError(f"{error}: add clusters to the thin strata or merge them") from error
-    draws = sample.draws
-    score = point_scores(scores, design, exponent)
-    se = standard_errors(draws, threads)
-    # Draws that differ by no more than the rounding of S + 2 operations do not differ.
-    noise = (matrix.design.strata + 4) * 2.0**-51 * np.abs(scores).max(axis=1) / matrix.unit
-    se = np.where(matrix.varies & (se > noise), se, 0.0)
-    critical = quantile(max_t(draws, score, se, threads), 1 - plan.alpha)
-    # One pass over models (right = -1) and pairs.
-    models = np.arange(score.size, dtype=np.int64)
-    left, right = pair_index(score.size)
-    both = intervals(
-        draws,
-        np.concatenate([models, left]),
-        np.concatenate([np.full_like(models, -1), right]),
-        plan.alpha,
-        threads,
-        run.told("intervals", models.size + left.size),
-    )
-    return _Sampled(
-        score=score,
-        se=se,
-        pointwise=both[: score.size],
-        pair_interval=both[score.size :],
-        simultaneous=np.stack([score - critical * se, score + critical * se], axis=1),
-        critical=critical,
-        rank_interval=rank_intervals(draws, plan.alpha, threads),
-        draws=draws,
-        redraws=sample.redraws,
-    )
-
-
-def _test(run: _Run, weights: Weights, sampled: _Sampled) -> _Tested:
+def _test(run: Run, measured: Measured, score: NDArray[np.float64]) -> _Tested:
     matrix, plan = run.matrix, run.plan
-    scores, design = matrix.scores.values, matrix.design
-    sums = contributions(scores, design, weights)
-    levels = None
-    if matrix.chance is not None:
-        levels = contributions(matrix.chance[None, :], design, weights)[0]
-    told = run.told("sign flips", plan.flips)
-    flipped = sign_flips(sums, plan.flips, plan.seed, levels, run.threads, run.engine, told)
-    p = p_values(flipped.pairs, flipped.draws, flipped.exact)
+    p = p_values(measured.exceedances, measured.flips_drawn, measured.flips_exact)
     holm_p = holm(p)
     resolved = holm_p <= plan.alpha
     models = len(matrix.models)
     left, right = pair_index(models)
     square = np.zeros((models, models), np.bool_)
     square[left, right] = square[right, left] = resolved
-    codes = score_codes(scores, design)
+    codes = score_codes(matrix.scores.values, matrix.design)
     order = np.lexsort((np.arange(models), -codes))
     pairs = PairTests(
         left=left,
         right=right,
-        difference=sampled.score[left] - sampled.score[right],
-        interval=sampled.pair_interval,
-        dz=cohen_dz(scores),
-        exceedances=flipped.pairs,
+        difference=score[left] - score[right],
+        interval=measured.interval,
+        dz=measured.dz,
+        exceedances=measured.exceedances,
         p=p,
         holm_p=holm_p,
         resolved=resolved,
@@ -280,21 +214,18 @@ def _test(run: _Run, weights: Weights, sampled: _Sampled) -> _Tested:
         rank=competition_ranks(codes),
         order=order,
         group=rank_groups(order, square),
-        chance=_chance_tests(matrix, flipped.chance, flipped.draws, flipped.exact),
+        chance=_chance_tests(matrix, measured),
         pairs=pairs,
         top=int(order[0]) if square[order[0]].sum() == models - 1 else None,
-        flips_drawn=flipped.draws,
-        flips_exact=flipped.exact,
     )
 
 
-def _chance_tests(
-    matrix: ScoreMatrix, counts: NDArray[np.int64] | None, draws: int, exact: bool
-) -> ChanceTests | None:
+def _chance_tests(matrix: ScoreMatrix, measured: Measured) -> ChanceTests | None:
+    counts = measured.chance_exceedances
     if matrix.chance is None or counts is None:
         return None
     level = point_scores(matrix.chance[None, :], matrix.design, matrix.scores.exponent)
-    p = p_values(counts, draws, exact)
+    p = p_values(counts, measured.flips_drawn, measured.flips_exact)
     return ChanceTests(float(level[0]) / PORTFOLIOS, counts, p, holm(p))
 
 

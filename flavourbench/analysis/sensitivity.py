@@ -19,6 +19,7 @@ from flavourbench.tasks.diagnostics import POINT
 
 #: In a table of basis points: no valid answer.
 _NONE = -1
+SAYS = "sensitivity to what the core left out; the ranking is that of the core"
 
 
 def sensitivity(evidence: Evidence) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def sensitivity(evidence: Evidence) -> dict[str, Any]:
     return {
         "ranked_tasks": table.shape[1],
         "core_tasks": len(evidence.core.ids),
-        "says": "sensitivity to what the core left out; the ranking is that of the core",
+        "says": SAYS,
         "models": models,
     }
 

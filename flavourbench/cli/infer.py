@@ -116,7 +116,7 @@ def command(
     study = _study(source)
     plan = _plan(Plan() if study is None else study.plan, draws, flips, seed, alpha)
     parent = RELEASES if study is None else study.releases
-    _check_output(out, force, parent)
+    check_output(out, force, parent)
     load_arrow()
     matrix, evidence = _load(source, options, study)
     warn_before(matrix, plan)
@@ -156,8 +156,8 @@ def _study(source: Path | None) -> Study | None:
     return study_of(source) if is_study(source) else None
 
 
-def _check_output(out: Path | None, force: bool, parent: Path) -> None:
-    """Say before computing what would be said after it."""
+def check_output(out: Path | None, force: bool, parent: Path) -> None:
+    """Say before computing what would be said after it: of ``out``, or of its default place."""
     from flavourbench.analysis.release import check_target
     from flavourbench.folders import check_parent
 

@@ -41,21 +41,26 @@ def score_maps(
     ----------
     feasible : bool [m, 56]; those of :func:`feasible_portfolios` if None
     """
+    if feasible is None:
+        feasible = feasible_portfolios(environment, family, found)
+    return ScoreMaps(portfolio_scores(*weighed(environment, family, found), feasible), feasible)
+
+
+def weighed(
+    environment: Environment, family: Family, found: Candidates
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """What utilities are made of: relevance [m, 8], similarity of pairs [m, 28], weights [m, 2]."""
     choices = found.choices
     similarity = environment.similarity
     if family.rule == "poles":
         relevance = environment.projections[choices, found.region[:, None]]
     else:
         relevance = similarity[found.anchors[:, None], choices]
-    if feasible is None:
-        feasible = feasible_portfolios(environment, family, found)
-    scores = portfolio_scores(
+    return (
         exact(relevance),
         exact(similarity[choices[:, PAIRS[:, 0]], choices[:, PAIRS[:, 1]]]),
         np.tile(np.array(family.weights, np.int64), (len(found), 1)),
-        feasible,
     )
-    return ScoreMaps(scores, feasible)
 
 
 def by_family(tasks: TaskSet) -> Iterator[tuple[Family, list[Task]]]:

@@ -67,7 +67,7 @@ def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
             if not is_file(path):
                 raise
             return [failed("rows", str(error))]
-        return [passed("rows", _ROWS.format(len(tasks))), *_content_checks(tasks, scorer)]
+        return [passed("rows", _ROWS.format(len(tasks))), *content_checks(tasks, scorer)]
     try:
         tasks, manifest = read_with_manifest(path)
     except CheckError as error:
@@ -85,7 +85,7 @@ def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
     checks.append(
         result("manifest", not wrong, "states what follows", f"{listed(wrong)} do not follow")
     )
-    return checks + _content_checks(tasks, scorer)
+    return checks + content_checks(tasks, scorer)
 
 
 def imported(files: Sequence[Path], environment: Environment | None) -> tuple[TaskSet, list[Check]]:
@@ -102,7 +102,7 @@ def imported(files: Sequence[Path], environment: Environment | None) -> tuple[Ta
     """
     tasks = joined([read_published(path) for path in files])
     checks = [passed("rows", _ROWS.format(len(tasks)))]
-    checks += _content_checks(tasks, lambda _: environment)
+    checks += content_checks(tasks, lambda _: environment)
     wrong = [f"{c['check']}: {c['detail']}" for c in checks if c["passed"] is False]
     if wrong:
         raise InputError(f"{listed([path.name for path in files])}: {'; '.join(wrong)}")
@@ -113,7 +113,8 @@ def imported(files: Sequence[Path], environment: Environment | None) -> tuple[Ta
     return tasks, checks
 
 
-def _content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
+def content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
+    """What follows from the tasks themselves and, where it is found, from their environment."""
     checks = [_anchoring(tasks)]
     design = tasks.design
     if design is None:

@@ -7,11 +7,20 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from releases import BOARD, replace_board, replace_table, seal_bytes, tables_of, write_small
+from releases import (
+    BOARD,
+    replace_board,
+    replace_table,
+    seal_bytes,
+    tables_of,
+    write_collected,
+    write_small,
+)
 from running import Command, tree
 
 from flavourbench.tasks.files import BUNDLED
@@ -136,8 +145,10 @@ def test_names_from_a_release_obey_nobody(fb: Command, release: Path) -> None:
     assert r"\x1b[31m\n is unknown" in run.out
 
 
-def test_no_compiled_code_is_loaded(fb: Command, release: Path) -> None:
+@pytest.mark.parametrize("write", [write_small, write_collected])
+def test_no_compiled_code_is_loaded(fb: Command, write: Callable[[Path], Path]) -> None:
     """Neither the compiler nor a kernel: the check must not lean on what it checks."""
+    write(fb.folder / "r")
     code = (
         "import sys; from fbcore import _jit, _objects\n"
         "def never(*_): raise AssertionError('a kernel ran')\n"

@@ -55,6 +55,16 @@ def flipped() -> Any:
     return found.pairs, found.chance, found.draws
 
 
+def compared() -> Any:
+    wide = CHANCE[None].repeat(2, axis=0)
+    observed = np.array([5, 700])
+    return [
+        signflip.exceedances(side, side, observed, observed, factor)
+        for side in (wide.astype(np.int32), wide)
+        for factor in (1, 56)
+    ]
+
+
 def valued() -> Any:
     feasible = np.arange(280).reshape(5, 56) % 3 > 0
     weights = np.full((5, 2), (13, 7))
@@ -80,7 +90,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "design.quantise": lambda: shapes.quantise(DRAWS).values,
     "design.stratum_weights": lambda: shapes.stratum_weights(DESIGN.sizes, 10_000).values,
     "design.sum_by": lambda: shapes.sum_by(SCORES, CLUSTER, 6),
-    "effects.cohen_dz": lambda: effects.cohen_dz(SCORES),
+    "effects.cohen_dz": lambda: [effects.cohen_dz(SCORES), effects.cohen_dz(SCORES, LEFT[:1])],
     "effects.pearson": lambda: effects.pearson(DRAWS[0].tolist(), DRAWS[1].tolist()),
     "effects.spearman": lambda: effects.spearman(DRAWS[0].tolist(), DRAWS[1].tolist()),
     "multiplicity.flips_needed": lambda: multiplicity.flips_needed(351, 0.05, 534),
@@ -99,8 +109,11 @@ CALLS: dict[str, Callable[[], Any]] = {
     "ranks.rank_groups": lambda: ranks.rank_groups(np.arange(4), ~np.eye(4, dtype=bool)),
     "ranks.rank_intervals": lambda: ranks.rank_intervals(DRAWS, 0.1, 2),
     "signflip.enumerates": lambda: signflip.enumerates(10, 512),
+    "signflip.exceedances": compared,
+    "signflip.flip_sums": lambda: signflip.flip_sums(CHANCE[None], 300, SEED, 2),
     "signflip.p_values": lambda: signflip.p_values(np.array([0, 5]), 99, False),
     "signflip.sign_flips": flipped,
+    "signflip.sign_vectors": lambda: signflip.sign_vectors(10, 512),
 }
 
 

@@ -215,6 +215,8 @@ def test_the_layout_in_memory_does_not_matter() -> None:
         (lambda d: quantiles.quantile(d[0], 0.3), draws),
         (lambda a: signflip.sign_flips(a, 200, SEED, a[0]).chance, z),
         (lambda a: signflip.sign_flips(a, 200, SEED).pairs, z),
+        (lambda a: signflip.flip_sums(a, 200, SEED), z),
+        (lambda a: signflip.exceedances(a, a, a[:, 0], a[:, 1]), z),
         (effects.cohen_dz, z),
         (lambda a: ranks.competition_ranks(a[0]), z),
         (lambda a: multiplicity.holm(a[0] % 2 / 2), z),

@@ -99,6 +99,29 @@ class Case:
     def flipped(self) -> tuple[np.ndarray, np.ndarray | None, int, bool]:
         return plain_signflip.sign_flips(self.z, self.flips, SEED, self.chance_z)
 
+    @property
+    def some(self) -> np.ndarray:
+        """Rows of some models: the last and one of the middle."""
+        return np.unique([len(self.scores) - 1, len(self.scores) // 2])
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Contributions of some models, and to the chance level."""
+        chance = self.chance_z
+        return self.z[self.some] if chance is None else np.vstack([self.z[self.some], chance])
+
+    @cached_property
+    def flip_sums(self) -> np.ndarray:
+        return plain_signflip.flip_sums(self.rows, self.flips, SEED)
+
+    @cached_property
+    def sides(self) -> tuple[np.ndarray, ...]:
+        """Sums of models, in a type of their own, beside those with the chance row."""
+        models = self.some.size
+        left = plain_signflip.flip_sums(self.z[self.some], self.flips, SEED)
+        observed = self.rows.sum(axis=1)
+        return left, self.flip_sums, observed[:models], observed
+
     @cached_property
     def p(self) -> np.ndarray:
         counts, _, draws, exact = self.flipped
@@ -371,6 +394,16 @@ def portfolio_problem(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
     return values[:, :8], values[:, 8:], weights, feasible
 
 
+def fast_effects(case: Case) -> Any:
+    return effects.cohen_dz(case.scores), effects.cohen_dz(case.scores, case.some)
+
+
+def plain_effects(case: Case) -> Any:
+    found = plain_decisions.cohen_dz(case.scores)
+    left, right = np.triu_indices(len(case.scores), 1)
+    return found, found[np.isin(left, case.some) | np.isin(right, case.some)]
+
+
 def fast_portfolios(case: Case) -> Any:
     found = portfolios.portfolio_scores(*portfolio_problem(case))
     return found.utility, found.span, found.bps
@@ -438,6 +471,14 @@ TWINS: dict[str, tuple[Side, Side]] = {
         ),
     ),
     "signflip.sign_flips": (fast_flips, lambda c: c.flipped),
+    "signflip.flip_sums": (
+        lambda c: signflip.flip_sums(c.rows, c.flips, SEED, c.threads),
+        lambda c: c.flip_sums,
+    ),
+    "signflip.exceedances": (
+        lambda c: [signflip.exceedances(*c.sides, factor, c.threads) for factor in (1, 56)],
+        lambda c: [plain_signflip.exceedances(*c.sides, factor) for factor in (1, 56)],
+    ),
     "signflip.p_values": (
         lambda c: signflip.p_values(c.flipped[0], *c.flipped[2:]),
         lambda c: c.p,
@@ -455,8 +496,8 @@ TWINS: dict[str, tuple[Side, Side]] = {
         lambda c: plain_design.flips_needed(c.hypotheses, c.alpha, c.design.clusters),
     ),
     "effects.cohen_dz": (
-        lambda c: effects.cohen_dz(c.scores),
-        lambda c: plain_decisions.cohen_dz(c.scores),
+        fast_effects,
+        plain_effects,
     ),
     "effects.pearson": (
         lambda c: effects.pearson(*panel_columns(c)),
@@ -485,6 +526,7 @@ TWINS: dict[str, tuple[Side, Side]] = {
 WITHOUT_TWIN = {
     "counter.split_seed": "every word of picks and signs, and the test of refused seeds",
     "signflip.enumerates": "whether sign flips report that they were exact",
+    "signflip.sign_vectors": "what sign flips report",
     "quantiles.pair_index": "the order of pairs in intervals, sign flips and effects",
     "quantiles.position": "every quantile",
 }

@@ -509,7 +509,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_collected(tmp_path_factory.mktemp("collected") / "r")
 
 
-def test_numbers_of_answers_are_derived_again(collected: Path) -> None:
+def test_every_check_of_a_release_of_answers_passes(collected: Path) -> None:
     checks = verify_release(collected)
     assert failures(checks) == ""
     assert [check["check"] for check in checks if check["passed"] is None] == ["origin"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,15 +68,64 @@ def sign_flips(
         raise ValueError(f"{clusters} clusters and {flips} flips; both must be at least 1")
     if chance is not None and chance.shape != (clusters,):
         raise ValueError(f"chance has shape {chance.shape}, expected ({clusters},)")
-    exact = 2 ** (clusters - 1) <= flips
-    draws = 2 ** (clusters - 1) if exact else flips
     rows = contributions if chance is None else np.vstack((contributions, chance))
-
-    summed = operand(rows, 1)
-
     observed = rows.sum(axis=1, dtype=np.int64)
     pair_counts = np.zeros(models * (models - 1) // 2, dtype=np.int64)
     chance_counts = np.zeros(models, dtype=np.int64)
+    for totals in _blocks(rows, flips, seed):
+        pair_counts += _pair_exceedances(totals[:models], observed[:models])
+        if chance is not None:
+            drawn = _chance_distance(totals[:models], totals[models])
+            limit = _chance_distance(observed[:models], observed[models:])
+            chance_counts += (drawn >= limit[:, np.newaxis]).sum(axis=1)
+        if progress is not None:
+            progress(totals.shape[1])
+    return pair_counts, None if chance is None else chance_counts, *_vectors(clusters, flips)
+
+
+def flip_sums(contributions: NDArray[np.int64], flips: int, seed: int) -> NDArray[np.signedinteger]:
+    """Sums T* of each row of contributions, [M, C], under every sign vector of `sign_flips`.
+
+    [M, draws], int32 where the absolute contributions of every row sum to less than 2**30,
+    else int64. Source: docs/statistics.md, section 4.
+    """
+    small = np.abs(contributions).sum(axis=1).max() < 2**30
+    totals = np.hstack(list(_blocks(contributions, flips, seed)))
+    return totals.astype(np.int32 if small else np.int64)
+
+
+def exceedances(
+    left: NDArray[np.signedinteger],
+    right: NDArray[np.signedinteger],
+    left_observed: NDArray[np.int64],
+    right_observed: NDArray[np.int64],
+    factor: int = 1,
+) -> NDArray[np.int64]:
+    """Columns with |factor L - R| >= |factor l - r|, int64 [a, b].
+
+    left is [a, B] and right [b, B], from `flip_sums`; the observed sums are [a] and [b]. The
+    factor is 1 for two models and 56 for a model and the chance row.
+    Source: docs/statistics.md, section 4.
+    """
+    counts = np.empty((left.shape[0], right.shape[0]), dtype=np.int64)
+    for i, row in enumerate(left.astype(np.int64)):
+        drawn = np.abs(factor * row - right.astype(np.int64))
+        limit = np.abs(factor * left_observed[i] - right_observed)
+        counts[i] = (drawn >= limit[:, np.newaxis]).sum(axis=1)
+    return counts
+
+
+def _vectors(clusters: int, flips: int) -> tuple[int, bool]:
+    """The number of sign vectors, and whether these are all with the first sign fixed."""
+    exact = 2 ** (clusters - 1) <= flips
+    return 2 ** (clusters - 1) if exact else flips, exact
+
+
+def _blocks(rows: NDArray[np.int64], flips: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Sums of the rows, [M, C], under the sign vectors, int64 [M, n] for n vectors at a time."""
+    clusters = rows.shape[1]
+    draws, exact = _vectors(clusters, flips)
+    summed = operand(rows, 1)
     for start in range(0, draws, _BLOCK):
         stop = min(start + _BLOCK, draws)
         sign = (
@@ -84,15 +133,7 @@ def sign_flips(
             if exact
             else counter.signs(seed, start, stop, clusters)
         )
-        totals = np.ascontiguousarray(products(summed, sign), np.int64)
-        pair_counts += _pair_exceedances(totals[:models], observed[:models])
-        if chance is not None:
-            drawn = _chance_distance(totals[:models], totals[models])
-            limit = _chance_distance(observed[:models], observed[models:])
-            chance_counts += (drawn >= limit[:, np.newaxis]).sum(axis=1)
-        if progress is not None:
-            progress(stop - start)
-    return pair_counts, None if chance is None else chance_counts, draws, exact
+        yield np.ascontiguousarray(products(summed, sign), np.int64)
 
 
 def p_values(counts: NDArray[np.int64], draws: int, exact: bool) -> NDArray[np.float64]:

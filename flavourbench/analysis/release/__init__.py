@@ -2,6 +2,7 @@
 
 from flavourbench.analysis.release.layout import RELEASE, find_release, is_release
 from flavourbench.analysis.release.read import (
+    read_earlier,
     read_evidence,
     read_leaderboard,
     read_matrix,
@@ -17,6 +18,7 @@ __all__ = [
     "check_target",
     "find_release",
     "is_release",
+    "read_earlier",
     "read_evidence",
     "read_leaderboard",
     "read_matrix",

@@ -13,7 +13,10 @@ import numpy as np
 from fbcore.design import PORTFOLIOS, Quantised
 from flavourbench.analysis.answers import Answer, Evidence, Model, Observation
 from flavourbench.analysis.core import parse_core
+from flavourbench.analysis.extension import Earlier
 from flavourbench.analysis.matrix import ScoreMatrix, Stratum, build_matrix
+from flavourbench.analysis.measured import Measured
+from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.release import layout
 from flavourbench.analysis.release.layout import RELEASE
 from flavourbench.artifact import Contents, read_parquet
@@ -73,6 +76,48 @@ def read_matrix(path: Path) -> ScoreMatrix:
         manifest["label"],
     )
     return replace(matrix, chance_error=rounding["chance"])
+
+
+def read_earlier(path: Path) -> tuple[Earlier, dict[str, Any]]:
+    """The analysis in a release, to add models to, and its results as one object.
+
+    Raises
+    ------
+    InputError, CheckError
+        See :func:`read_leaderboard`.
+    """
+    matrix = read_matrix(path)
+    names = (layout.BOARD, layout.DRAWS, layout.PAIRS)
+    chance = (layout.CHANCE,) if matrix.chance is not None else ()
+    files = RELEASE.read(path, *names, *chance).files
+    board: dict[str, Any] = json.loads(files[layout.BOARD])
+    plan, rows = board["plan"], {row["id"]: row for row in board["models"]}
+    models = [rows[model] for model in matrix.models]
+    draws, pairs = read_parquet(files[layout.DRAWS]), read_parquet(files[layout.PAIRS])
+    ends = [pairs[name].to_numpy() for name in ("interval_low", "interval_high")]
+    counts = read_parquet(files[layout.CHANCE])["exceedances"].to_numpy() if chance else None
+    measured = Measured(
+        draws=np.stack([draws[model].to_numpy() for model in matrix.models]),
+        redraws=plan["redraws"],
+        se=np.array([row["se"] for row in models]),
+        pointwise=np.array([row["pointwise"] for row in models]),
+        interval=np.stack(ends, axis=1),
+        dz=pairs["dz"].to_numpy().astype(np.float64),
+        exceedances=pairs["exceedances"].to_numpy(),
+        chance_exceedances=counts,
+        flips_drawn=plan["flips_drawn"],
+        flips_exact=plan["flips_exact"],
+    )
+    planned = Plan(plan["draws"], plan["flips"], plan["seed"], plan["alpha"])
+    return Earlier(matrix, planned, measured), {**board, "pairs": _pair_objects(pairs)}
+
+
+def _pair_objects(table: Any) -> list[dict[str, Any]]:
+    """Rows of ``pairs.parquet`` as :func:`.result.pair_rows` gives them."""
+    rows: list[dict[str, Any]] = table.to_pylist()
+    for row in rows:
+        row["interval"] = [row.pop("interval_low"), row.pop("interval_high")]
+    return rows
 
 
 def read_evidence(path: Path) -> Evidence | None:

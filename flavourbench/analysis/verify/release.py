@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flavourbench.analysis.plain.analysis import Progress
 from flavourbench.analysis.release.layout import RELEASE
+from flavourbench.analysis.verify.evidence import evidence_checks
 from flavourbench.analysis.verify.files import Release, read_checked
 from flavourbench.analysis.verify.numbers import number_checks
 from flavourbench.artifact import MANIFEST, Kind
@@ -15,13 +16,16 @@ from flavourbench.checks import Check, unmade
 from flavourbench.folders import is_file
 from flavourbench.tasks.panel import PANEL
 
-#: What is derived again, in this order. What scores were made from joins here.
-_PARTS: tuple[Callable[[Release, Progress | None], list[Check]], ...] = (number_checks,)
+#: What is derived again, in this order.
+_PARTS: tuple[Callable[[Release, Progress | None], list[Check]], ...] = (
+    evidence_checks,
+    number_checks,
+)
 #: What lies before that which was derived again, by the root of a release.
 _UNSEEN = {
     "score-table": "scores were given directly; answers and tasks were not seen",
-    "observations": "observations, core and scores are not derived again from one another",
-    "answers": "answers, observations, core and scores are not derived again from one another",
+    "observations": "selections of models were given; their answers were not seen",
+    "answers": "answers are taken as they stand: that the models gave them is not seen here",
 }
 
 

@@ -136,3 +136,8 @@ def contestant(name: str, parameters: Mapping[str, Any] = MappingProxyType({})) 
             ' installed: pip install "flavourbench[pantry]"'
         )
     return Contestant(name, kind.version, kind.simulated, MappingProxyType(taken))
+
+
+def is_simulated(name: str) -> bool:
+    """Whether a contestant of that name sees the scores; False for names that are none."""
+    return name in _KINDS and _KINDS[name].simulated

@@ -163,6 +163,16 @@ def bench_commands() -> None:
     say("import of fbcore (NumPy included)", f"{float(output):.2f} s")
 
 
+def bench_verify() -> None:
+    """The bundled release at full draws, written and derived again on the plain twin."""
+    with tempfile.TemporaryDirectory() as folder:
+        release = str(Path(folder) / "release")
+        command_wall([str(FB), "infer", "--out", release], 1)
+        wall, output = command_wall([str(FB), "verify", release, "--json"], 1)
+    assert json.loads(output)["passed"]
+    say("fb verify, every number derived again", f"{wall:.1f} s", "< 15 s, aim 8 s", wall < 15)
+
+
 def peak_memory(flips: int) -> float:
     """Peak resident memory of ``fb infer`` in MiB."""
     code = (
@@ -279,6 +289,7 @@ def main() -> int:
     bench_environment(3 if quick else 7)
     bench_tasks(3 if quick else 7)
     bench_commands()
+    bench_verify()
     bench_memory()  # before anything large: a new process counts what the one before it held
     bench_collect(1 if quick else 3)
     bench_scaling(quick)

@@ -23,11 +23,12 @@ import flavourbench
 #: What each part may import besides itself: everything further down the chain
 #: ``cli → report, training, analysis → collect → tasks → environment → fbcore``. Reports and
 #: training files are made of releases, so those two stand on analysis; it knows neither.
-BOTTOM = frozenset({"artifact", "folders", "identity", "settings", "errors", "data", ""})
+BOTTOM = frozenset({"artifact", "folders", "identity", "settings", "checks", "errors", "data", ""})
 CHAIN = ("fbcore", "environment", "tasks", "collect", "analysis")
 ALLOWED: dict[str, frozenset[str]] = {
     "fbcore": frozenset(),
     "errors": frozenset(),
+    "checks": frozenset(),
     "identity": frozenset({"errors"}),
     "settings": frozenset({"errors"}),
     "folders": frozenset({"errors"}),
@@ -207,6 +208,7 @@ def loaded_by(code: str) -> set[str]:
         ["compile", "--help"],
         ["score", "--help"],
         ["tasks", "show", "--help"],
+        ["verify", "--help"],
         ["--version"],
         ["nope"],
     ],

@@ -20,8 +20,7 @@ from fbcore.signflip import p_values
 from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.measured import Measured, Run, measure
 from flavourbench.analysis.plan import Plan
-from flavourbench.analysis.preflight import check
-from flavourbench.errors import listed
+from flavourbench.analysis.preflight import check, unmoved_warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +154,6 @@ def conclude(run: Run, measured: Measured, warnings: list[str]) -> Inference:
         for parts in (families, panels)
     )
     r, rho = _panel_agreement(matrix, panels, panel_scores)
-    still = [matrix.models[m] for m in np.flatnonzero((se == 0) & matrix.varies)]
-    if still:
-        warnings = [
-            *warnings,
-            "The strata cancel in every draw, so the standard error is exactly 0 and they are"
-            f" not part of the simultaneous band: {listed(still)}.",
-        ]
     return Inference(
         matrix=matrix,
         plan=plan,
@@ -181,7 +173,7 @@ def conclude(run: Run, measured: Measured, warnings: list[str]) -> Inference:
         panels=panel_scores,
         panel_pearson=r,
         panel_spearman=rho,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *unmoved_warning(matrix, se)),
     )
 
 

@@ -108,6 +108,17 @@ def floor_warning(matrix: ScoreMatrix, plan: Plan) -> str | None:
     )
 
 
+def unmoved_warning(matrix: ScoreMatrix, se: NDArray[np.float64]) -> list[str]:
+    """What to say of models that vary, but whose standard errors [M] came out as 0."""
+    still = [matrix.models[m] for m in np.flatnonzero((se == 0) & matrix.varies)]
+    if not still:
+        return []
+    return [
+        "The strata cancel in every draw, so the standard error is exactly 0 and they are"
+        f" not part of the simultaneous band: {listed(still)}."
+    ]
+
+
 def _warnings(matrix: ScoreMatrix, plan: Plan, varies: NDArray[np.bool_]) -> list[str]:
     found = []
     if matrix.label:

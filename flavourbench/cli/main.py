@@ -11,7 +11,18 @@ from typing import Annotated, TextIO
 import typer
 
 from flavourbench import __version__
-from flavourbench.cli import add, collect, demo, freeze, infer, leaderboard, new, score, status
+from flavourbench.cli import (
+    add,
+    collect,
+    demo,
+    freeze,
+    infer,
+    leaderboard,
+    new,
+    score,
+    status,
+    verify,
+)
 from flavourbench.cli import compile as compiling
 from flavourbench.cli.entry import STOPS, Stopped
 from flavourbench.cli.env.app import app as env_app
@@ -37,6 +48,7 @@ app.command("freeze", epilog=freeze.EXAMPLES)(freeze.command)
 app.command("infer", epilog=infer.EXAMPLES)(infer.command)
 app.command("add", epilog=add.EXAMPLES)(add.command)
 app.command("leaderboard", epilog=leaderboard.EXAMPLES)(leaderboard.command)
+app.command("verify", epilog=verify.EXAMPLES)(verify.command)
 app.command("compile", epilog=compiling.EXAMPLES)(compiling.command)
 app.command("score", epilog=score.EXAMPLES)(score.command)
 app.command("collect", epilog=collect.EXAMPLES)(collect.command)

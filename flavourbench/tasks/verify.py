@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from flavourbench.checks import Check, failed, passed, result, unmade
 from flavourbench.environment import Environment
 from flavourbench.errors import CheckError, InputError, listed, shown
 from flavourbench.folders import is_file
@@ -39,7 +39,6 @@ from flavourbench.tasks.taskset import Task, TaskSet, joined
 
 #: What reading published rows has checked.
 _ROWS = "{} tasks: prompt digests, optima, chance levels and margins follow"
-Check = dict[str, Any]
 Scorer = Callable[[TaskSet], Environment | None]
 
 
@@ -67,24 +66,24 @@ def verify(path: Path, scorer: Scorer | None = None) -> list[Check]:
         except InputError as error:
             if not is_file(path):
                 raise
-            return [_failed("rows", str(error))]
-        return [_passed("rows", _ROWS.format(len(tasks))), *content_checks(tasks, scorer)]
+            return [failed("rows", str(error))]
+        return [passed("rows", _ROWS.format(len(tasks))), *content_checks(tasks, scorer)]
     try:
         tasks, manifest = read_with_manifest(path)
     except CheckError as error:
-        return [_failed("files", str(error))]
+        return [failed("files", str(error))]
     checks = [
-        _passed("files", f"{len(manifest['files'])} listed and sealed, none altered"),
-        _passed("rows", f"{len(tasks)} tasks, each with 56 scores, one optimum, 8 candidates"),
+        passed("files", f"{len(manifest['files'])} listed and sealed, none altered"),
+        passed("rows", f"{len(tasks)} tasks, each with 56 scores, one optimum, 8 candidates"),
     ]
     digest = table_sha256(columns_of(tasks))
     stated = manifest["files"][TASKS]["content_sha256"]
-    checks.append(_result("content", digest == stated, digest, f"{digest}, not {stated}"))
+    checks.append(result("content", digest == stated, digest, f"{digest}, not {stated}"))
     derived = manifest_of(tasks)
     wrong = [key for key, value in derived.items() if manifest[key] != value]
     wrong += sorted(set(manifest) - {*derived, "format", "files", "software"})
     checks.append(
-        _result("manifest", not wrong, "states what follows", f"{listed(wrong)} do not follow")
+        result("manifest", not wrong, "states what follows", f"{listed(wrong)} do not follow")
     )
     return checks + content_checks(tasks, scorer)
 
@@ -102,11 +101,11 @@ def imported(files: Sequence[Path], environment: Environment | None) -> tuple[Ta
         A row that is no task (see :func:`read_published`), or tags that its scores contradict.
     """
     tasks = joined([read_published(path) for path in files])
-    checks = [_passed("rows", _ROWS.format(len(tasks)))]
+    checks = [passed("rows", _ROWS.format(len(tasks)))]
     checks += content_checks(tasks, lambda _: environment)
-    failed = [f"{c['check']}: {c['detail']}" for c in checks if c["passed"] is False]
-    if failed:
-        raise InputError(f"{listed([path.name for path in files])}: {'; '.join(failed)}")
+    wrong = [f"{c['check']}: {c['detail']}" for c in checks if c["passed"] is False]
+    if wrong:
+        raise InputError(f"{listed([path.name for path in files])}: {'; '.join(wrong)}")
     if environment is not None:
         masks = feasible_masks(tasks, environment)
         known = [replace(t, feasible=masks.get(t.id, t.feasible)) for t in tasks.tasks]
@@ -119,14 +118,14 @@ def content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
     checks = [_anchoring(tasks)]
     design = tasks.design
     if design is None:
-        checks.append(_open("prompts", "no design to render them anew: imported as they are"))
-        checks.append(_open("labels", "no seed to order them anew"))
+        checks.append(unmade("prompts", "no design to render them anew: imported as they are"))
+        checks.append(unmade("labels", "no seed to order them anew"))
     else:
         checks += [_ids(tasks, design), _prompts(tasks, design), _labels(tasks, design)]
         checks += [_rules(tasks, design), _extra_keys(tasks)]
     environment = None if scorer is None else scorer(tasks)
     if environment is None:
-        checks.append(_open("scores", _unseen(tasks)))
+        checks.append(unmade("scores", _unseen(tasks)))
         return checks
     return checks + _with_environment(tasks, environment)
 
@@ -142,13 +141,13 @@ def _unseen(tasks: TaskSet) -> str:
 
 def _anchoring(tasks: TaskSet) -> Check:
     bad = [task.id for task in tasks.tasks if ANCHORING.search(task.prompt)]
-    return _result("no answer in prompts", not bad, "none shows a triplet", listed(bad))
+    return result("no answer in prompts", not bad, "none shows a triplet", listed(bad))
 
 
 def _ids(tasks: TaskSet, design: TaskDesign) -> Check:
     """Ids as the design makes them of environment, title and number; splits and parser too."""
     if not tasks.environment:
-        return _failed("ids", "a design is stated, but no environment")
+        return failed("ids", "a design is stated, but no environment")
     code = code_of(tasks.environment["identity"], design, tasks.environment["name"])
     splits = {panel.name: panel.split for panel in design.panels}
     numbers: Counter[tuple[str, str]] = Counter()
@@ -161,14 +160,14 @@ def _ids(tasks: TaskSet, design: TaskDesign) -> Check:
     if tasks.parser != COMPILED_PARSER:
         bad.append(f"parser {tasks.parser}, not {COMPILED_PARSER}")
     told = "those of environment, design and title; numbers without a gap"
-    return _result("ids", not bad, told, listed(bad))
+    return result("ids", not bad, told, listed(bad))
 
 
 def _extra_keys(tasks: TaskSet) -> Check:
     """Compiled tasks have no keys but those that an export of them has."""
     origin = origin_of(tasks)
     bad = [task.id for task in tasks.tasks if task.extra not in ({}, own_keys(task, origin))]
-    return _result("other keys", not bad, "none but those of exports", listed(bad))
+    return result("other keys", not bad, "none but those of exports", listed(bad))
 
 
 def _prompts(tasks: TaskSet, design: TaskDesign) -> Check:
@@ -180,7 +179,7 @@ def _prompts(tasks: TaskSet, design: TaskDesign) -> Check:
         if task.family not in families
         or render(design.prompt, families[task.family], title, task) != task.prompt
     ]
-    return _result("prompts", not bad, "all as the design renders them", listed(bad))
+    return result("prompts", not bad, "all as the design renders them", listed(bad))
 
 
 def _labels(tasks: TaskSet, design: TaskDesign) -> Check:
@@ -191,7 +190,7 @@ def _labels(tasks: TaskSet, design: TaskDesign) -> Check:
         if task.panel not in seeds
         or label_order(seeds[task.panel], task.id, [*task.choices]) != [*range(len(task.choices))]
     ]
-    return _result("labels", not bad, "all in the order of their hashes", listed(bad))
+    return result("labels", not bad, "all in the order of their hashes", listed(bad))
 
 
 def _rules(tasks: TaskSet, design: TaskDesign) -> Check:
@@ -210,27 +209,27 @@ def _rules(tasks: TaskSet, design: TaskDesign) -> Check:
         if count > most:
             wrong.append(f"{' '.join(key)} has {count} tasks, allowed are {most}")
     told = "anchors, categories and strata within the limits"
-    return _result("selection rules", not wrong, told, listed(wrong, 3))
+    return result("selection rules", not wrong, told, listed(wrong, 3))
 
 
 def _with_environment(tasks: TaskSet, environment: Environment) -> list[Check]:
     stated = tasks.environment.get("identity")
     checks = []
     if stated is None:
-        checks.append(_open("environment", "the tasks do not say which environment scored them"))
+        checks.append(unmade("environment", "the tasks do not say which environment scored them"))
     else:
         same = stated == environment.identity
         told = f"{environment.identity}, not {stated}: use the one the panel names"
-        checks.append(_result("environment", same, stated, told))
+        checks.append(result("environment", same, stated, told))
         if not same:
             return checks
     unknown = unknown_items(tasks.tasks, environment)
     if unknown:
-        return [*checks, _failed("items", f"{environment.name} has no {listed(unknown)}")]
+        return [*checks, failed("items", f"{environment.name} has no {listed(unknown)}")]
     checks += [_categories(tasks, environment), _feasible(tasks, environment)]
     if stated is None or tasks.design is None:
         told = "the design that weighs them is not known" if stated else _unseen(tasks)
-        checks.append(_open("scores", told))
+        checks.append(unmade("scores", told))
         return checks
     again = _compiled(tasks, tasks.design, environment)
     return [*checks, _scores(tasks, environment), again]
@@ -261,14 +260,14 @@ def feasible_masks(tasks: TaskSet, environment: Environment) -> dict[str, int]:
 def _categories(tasks: TaskSet, environment: Environment) -> Check:
     index, tags = environment.index, environment.tags
     bad = [t.id for t in tasks.tasks if tags[index[t.anchor]].category != t.category]
-    return _result("categories", not bad, "those of the anchors", listed(bad))
+    return result("categories", not bad, "those of the anchors", listed(bad))
 
 
 def _feasible(tasks: TaskSet, environment: Environment) -> Check:
     """Masks as the tags give them; where a task has none, scores that they allow."""
     masks = feasible_masks(tasks, environment)
     if not masks:
-        return _open("feasible portfolios", "follow only with the design of the tasks")
+        return unmade("feasible portfolios", "follow only with the design of the tasks")
     bad = []
     for task in tasks.tasks:
         mask = masks.get(task.id)
@@ -282,7 +281,7 @@ def _feasible(tasks: TaskSet, environment: Environment) -> Check:
         if not fits:
             bad.append(task.id)
     told = f"{len(masks)} of {len(tasks)} tasks as the tags give them"
-    return _result("feasible portfolios", not bad, told, listed(bad))
+    return result("feasible portfolios", not bad, told, listed(bad))
 
 
 def _scores(tasks: TaskSet, environment: Environment) -> Check:
@@ -295,7 +294,7 @@ def _scores(tasks: TaskSet, environment: Environment) -> Check:
                 p = wrong[0]
                 bad.append(f"{task.id} {PORTFOLIOS[p]} {task.scores[p]}, not {scores[p]}")
     count = len(tasks) * len(PORTFOLIOS)
-    return _result("scores", not bad, f"all {count:,} follow from the environment", listed(bad, 3))
+    return result("scores", not bad, f"all {count:,} follow from the environment", listed(bad, 3))
 
 
 def _compiled(tasks: TaskSet, design: TaskDesign, environment: Environment) -> Check:
@@ -308,7 +307,7 @@ def _compiled(tasks: TaskSet, design: TaskDesign, environment: Environment) -> C
         if found.get(name) != _without_extra(own):
             other.append(name)
     told = f"{listed([*tasks.panels])} compiled anew, the same"
-    return _result("compilation", not other, told, f"{listed(other)} compiled anew, not the same")
+    return result("compilation", not other, told, f"{listed(other)} compiled anew, not the same")
 
 
 def _without_extra(tasks: TaskSet) -> str:
@@ -316,19 +315,3 @@ def _without_extra(tasks: TaskSet) -> str:
     columns = columns_of(tasks)
     del columns["extra"]
     return table_sha256(columns)
-
-
-def _result(check: str, passed: bool, detail: str, problem: str) -> Check:
-    return _passed(check, detail) if passed else _failed(check, problem)
-
-
-def _passed(check: str, detail: str) -> Check:
-    return {"check": check, "passed": True, "detail": detail}
-
-
-def _failed(check: str, detail: str) -> Check:
-    return {"check": check, "passed": False, "detail": detail}
-
-
-def _open(check: str, detail: str) -> Check:
-    return {"check": check, "passed": None, "detail": detail}

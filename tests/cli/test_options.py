@@ -317,7 +317,7 @@ def test_help(fb):
     assert fb() == fb("-h") == shown, "without arguments, fb shows its help"
 
 
-@pytest.mark.parametrize("command", ["infer", "leaderboard"])
+@pytest.mark.parametrize("command", ["infer", "leaderboard", "verify"])
 def test_help_of_a_command_ends_with_examples_one_a_line(fb, command):
     shown = fb(command, "--help")
     assert (shown.code, shown.err) == (0, [])
@@ -334,7 +334,7 @@ def test_examples_of_the_help_are_understood(fb):
     columns = {"item" if k == "anchor" else k: v for k, v in LONG.items()}
     write(fb.folder / "t.parquet", columns)
     write(fb.folder / "scores.csv", LONG)
-    for command in ("infer", "leaderboard"):
+    for command in ("infer", "leaderboard", "verify"):
         lines = fb(command, "--help").out.partition("Examples:\n")[2].splitlines()
         for line in lines:
             words = line.strip().split("   ")[0].split()[1:]

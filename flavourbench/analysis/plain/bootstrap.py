@@ -8,12 +8,14 @@ memory and change no bit.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flavourbench.analysis.plain.design import stratum_sizes
+from flavourbench.analysis.plain.products import operand, products
 from flavourbench.analysis.plain.resample import complete_draws, stratum_tables
 
 LEAF = 256
@@ -54,6 +56,7 @@ def bootstrap(
     draws: int,
     seed: int,
     start: int = 0,
+    progress: Callable[[int], None] | None = None,
 ) -> tuple[NDArray[np.float64], int]:
     """Bootstrap scores of all models from shared cluster draws start..start+draws-1.
 
@@ -65,6 +68,7 @@ def bootstrap(
     draws : number of draws
     seed : 0 <= seed < 2**53
     start : number of the first draw
+    progress : told how many draws are done since the last call
 
     Returns
     -------
@@ -77,6 +81,8 @@ def bootstrap(
     strata = stratum_sizes(stratum).size
     clusters = int(cluster.max()) + 1
     tables = stratum_tables(scores, stratum, cluster, strata)
+    # No cluster is picked more than C times.
+    operands = [operand(sums, clusters) for _, sums, _ in tables]
     result = np.empty((scores.shape[0], draws), dtype=np.float64)
     redraws = 0
     for first in range(0, draws, _BLOCK):
@@ -84,12 +90,14 @@ def bootstrap(
         multiplicity, extra = complete_draws(seed, start + first, start + last, clusters, tables)
         redraws += extra
         total = np.zeros((scores.shape[0], last - first), dtype=np.float64)
-        for touched, sums, counts in tables:
+        for (touched, _, counts), sums in zip(tables, operands, strict=True):
             weight = np.ascontiguousarray(multiplicity[:, touched])
-            numerator = sums @ weight.T
+            numerator = products(sums, weight)
             denominator = weight @ counts
             total += numerator.astype(np.float64) / denominator.astype(np.float64)
         result[:, first:last] = total / float(strata) / 10.0**exponent
+        if progress is not None:
+            progress(last - first)
     return result, redraws
 
 
@@ -208,11 +216,14 @@ def rank_intervals(draws: NDArray[np.float64], alpha: float) -> NDArray[np.int64
     return result
 
 
-def pair_intervals(draws: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
+def pair_intervals(
+    draws: NDArray[np.float64], alpha: float, progress: Callable[[int], None] | None = None
+) -> NDArray[np.float64]:
     """Pointwise intervals of the pair differences, float64 [P, 2] from float64 [M, B].
 
     Pairs (i, j), i < j, row-major; quantiles alpha/2 and 1 - alpha/2 of draw i - draw j, in
-    the table's unit. Source: docs/statistics.md, section 3.
+    the table's unit. ``progress`` is told how many pairs are done since the last call.
+    Source: docs/statistics.md, section 3.
     """
     models = draws.shape[0]
     result = np.empty((models * (models - 1) // 2, 2), dtype=np.float64)
@@ -223,4 +234,6 @@ def pair_intervals(draws: NDArray[np.float64], alpha: float) -> NDArray[np.float
             result[pair, 0] = quantile(difference, alpha / 2.0)[0]
             result[pair, 1] = quantile(difference, 1.0 - alpha / 2.0)[0]
             pair += 1
+        if progress is not None:
+            progress(models - 1 - i)
     return result

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flavourbench.analysis.plain import counter
 from flavourbench.analysis.plain.design import CHANCE_DENOMINATOR
+from flavourbench.analysis.plain.products import operand, products
 
 _BLOCK = 512
 
@@ -39,6 +40,7 @@ def sign_flips(
     flips: int,
     seed: int,
     chance: NDArray[np.int64] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, int, bool]:
     """Exceedance counts of all pairs, and of all models against chance.
 
@@ -49,6 +51,7 @@ def sign_flips(
     seed : 0 <= seed < 2**53
     chance : int64 [C] or None; per cluster the sum over its tasks of 56 * chance on the
         quantised grid times the stratum weight
+    progress : told how many sign vectors are done since the last call
 
     Returns
     -------
@@ -75,6 +78,8 @@ def sign_flips(
             drawn = _chance_distance(totals[:models], totals[models])
             limit = _chance_distance(observed[:models], observed[models:])
             chance_counts += (drawn >= limit[:, np.newaxis]).sum(axis=1)
+        if progress is not None:
+            progress(totals.shape[1])
     return pair_counts, None if chance is None else chance_counts, *_vectors(clusters, flips)
 
 
@@ -120,6 +125,7 @@ def _blocks(rows: NDArray[np.int64], flips: int, seed: int) -> Iterator[NDArray[
     """Sums of the rows, [M, C], under the sign vectors, int64 [M, n] for n vectors at a time."""
     clusters = rows.shape[1]
     draws, exact = _vectors(clusters, flips)
+    summed = operand(rows, 1)
     for start in range(0, draws, _BLOCK):
         stop = min(start + _BLOCK, draws)
         sign = (
@@ -127,7 +133,7 @@ def _blocks(rows: NDArray[np.int64], flips: int, seed: int) -> Iterator[NDArray[
             if exact
             else counter.signs(seed, start, stop, clusters)
         )
-        yield rows @ sign.astype(np.int64).T
+        yield np.ascontiguousarray(products(summed, sign), np.int64)
 
 
 def p_values(counts: NDArray[np.int64], draws: int, exact: bool) -> NDArray[np.float64]:

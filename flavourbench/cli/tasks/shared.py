@@ -67,6 +67,23 @@ def write_or_print(lines: list[str], out: Path | None, force: bool) -> None:
         sys.stdout.buffer.write(data)
 
 
+def tell_panel(panel: Path, env: str | None, json_output: bool) -> None:
+    """Verify a panel folder or a published task file, and print what was checked.
+
+    Raises
+    ------
+    CheckError
+        A check failed.
+    """
+    from flavourbench.cli.common import load_arrow, tell_checks
+
+    load_arrow()
+    from flavourbench.tasks.verify import verify
+
+    checks = verify(panel, lambda tasks: scoring_environment(tasks, env))
+    tell_checks("panel", panel, checks, json_output)
+
+
 def scoring_environment(tasks: TaskSet, env: str | None) -> Environment | None:
     """The environment of that name, else the stored one that a panel names, if there is one.
 

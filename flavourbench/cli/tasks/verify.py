@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flavourbench.cli.common import Json, load_arrow, tell_checks
-from flavourbench.cli.tasks.shared import Panel, Scorer, scoring_environment
+from flavourbench.cli.common import Json
+from flavourbench.cli.tasks.shared import Panel, Scorer, tell_panel
 
 EXAMPLES = """\b
 Examples:
@@ -17,8 +17,4 @@ def command(panel: Panel, env: Scorer = None, json_output: Json = False) -> None
 
     The exit code is 1 if anything is wrong.
     """
-    load_arrow()
-    from flavourbench.tasks.verify import verify
-
-    checks = verify(panel, lambda tasks: scoring_environment(tasks, env))
-    tell_checks("panel", panel, checks, json_output)
+    tell_panel(panel, env, json_output)

@@ -6,22 +6,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flavourbench.analysis.plain.analysis import Progress
-from flavourbench.analysis.verify.differences import json_difference
-from flavourbench.analysis.verify.files import Release
-from flavourbench.checks import Check, failed, passed, result, unmade
-
 from flavourbench.analysis.answers import SIMULATED, Answer, Evidence, Model
 from flavourbench.analysis.core import MISSING
 from flavourbench.analysis.plain import evidence as plain
+from flavourbench.analysis.plain.analysis import Progress
 from flavourbench.analysis.plain.portfolios import portfolio_scores
 from flavourbench.analysis.release import layout
+from flavourbench.analysis.verify.differences import json_difference
+from flavourbench.analysis.verify.files import Release
 from flavourbench.analysis.verify.frozen import (
     core_problem,
     diagnostics_problem,
     scores_problem,
 )
 from flavourbench.artifact import MANIFEST
+from flavourbench.checks import Check, failed, passed, result, unmade
 from flavourbench.collect.contestants import is_simulated
 from flavourbench.collect.outcomes import ANSWERED, OUTCOMES, UNPARSEABLE
 from flavourbench.collect.route import LOCAL, ROUTE_RECIPE

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from flavourbench.analysis.verify.differences import json_difference
-from flavourbench.analysis.verify.files import Release
-
 from flavourbench.analysis.answers import Evidence, Model
 from flavourbench.analysis.core import coverage_sha256
 from flavourbench.analysis.plain import evidence as plain
 from flavourbench.analysis.release import layout
 from flavourbench.analysis.sensitivity import SAYS
+from flavourbench.analysis.verify.differences import json_difference
+from flavourbench.analysis.verify.files import Release
 from flavourbench.collect.outcomes import ANSWERED
 from flavourbench.errors import listed, shown
 from flavourbench.tasks.taskset import TaskSet

@@ -27,41 +27,45 @@ Examples:
   fb add release --responses answers/herb-2.jsonl
   fb add release --scores new.csv   a release of a score table"""
 
+ReleaseFolder = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="RELEASE", help="Release folder.  [default: the newest one of the study]"
+    ),
+]
+Slots = Annotated[
+    list[str] | None,
+    typer.Option(metavar="SLOT", help="Only this model of the study. Repeatable."),
+]
+Files = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Answers in hand: SLOT.jsonl, as for fb score. Repeatable."),
+]
+Table = Annotated[
+    Path | None,
+    typer.Option(metavar="TABLE", help="Scores on the same tasks, as for fb infer."),
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder that keeps sums of sign flips for the next time; it can be deleted."
+        "  [default: cache/ of the study]",
+    ),
+]
+
 
 def command(
-    release: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="RELEASE", help="Release folder.  [default: the newest one of the study]"
-        ),
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SLOT", help="Only this model of the study. Repeatable."),
-    ] = None,
-    responses: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Answers in hand: SLOT.jsonl, as for fb score. Repeatable."
-        ),
-    ] = None,
-    scores: Annotated[
-        Path | None,
-        typer.Option(metavar="TABLE", help="Scores on the same tasks, as for fb infer."),
-    ] = None,
+    release: ReleaseFolder = None,
+    model: Slots = None,
+    responses: Files = None,
+    scores: Table = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Release folder to write.  [default: a new one in releases/]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the release at --out.")] = False,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder that keeps sums of sign flips for the next time; it can be deleted."
-            "  [default: cache/ of the study]",
-        ),
-    ] = None,
+    cache: Cache = None,
     threads: Annotated[
         int | None, typer.Option(min=1, max=256, help="Threads. Changes no result.")
     ] = None,

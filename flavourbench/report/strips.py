@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
@@ -57,7 +58,7 @@ def axis_label(axis: Axis, decimals: int) -> str:
 
 
 def strip(
-    axis: Axis, glyphs: Glyphs, bounds: tuple[float, float], point: float, *, zero: bool = False
+    axis: Axis, glyphs: Glyphs, bounds: Sequence[float], point: float, *, zero: bool = False
 ) -> str:
     """An interval and its point on an axis.
 

@@ -147,7 +147,7 @@ def conclude(run: Run, measured: Measured, warnings: list[str]) -> Inference:
     score = point_scores(matrix.scores.values, matrix.design, matrix.scores.exponent)
     critical = quantile(max_t(measured.draws, score, se, run.threads), 1 - plan.alpha)
     tested = _test(run, measured, score)
-    families, panels = _members(matrix)
+    families, panels = members(matrix)
     means = means_of_strata(matrix.scores.values, matrix.design)
     family_scores, panel_scores = (
         {name: means_over(means[:, at], matrix.unit) for name, at in parts.items()}
@@ -229,7 +229,7 @@ def _chance_tests(matrix: ScoreMatrix, measured: Measured) -> ChanceTests | None
     return ChanceTests(float(level[0]) / PORTFOLIOS, counts, p, holm(p))
 
 
-def _members(matrix: ScoreMatrix) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+def members(matrix: ScoreMatrix) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
     """Strata of each family and of each panel, by name."""
     families: dict[str, list[int]] = {}
     panels: dict[str, list[int]] = {}

@@ -14,9 +14,11 @@ from flavourbench import __version__
 from flavourbench.cli import (
     add,
     collect,
+    compare,
     demo,
     freeze,
     infer,
+    item,
     leaderboard,
     new,
     score,
@@ -48,6 +50,8 @@ app.command("freeze", epilog=freeze.EXAMPLES)(freeze.command)
 app.command("infer", epilog=infer.EXAMPLES)(infer.command)
 app.command("add", epilog=add.EXAMPLES)(add.command)
 app.command("leaderboard", epilog=leaderboard.EXAMPLES)(leaderboard.command)
+app.command("compare", epilog=compare.EXAMPLES)(compare.command)
+app.command("item", epilog=item.EXAMPLES)(item.command)
 app.command("verify", epilog=verify.EXAMPLES)(verify.command)
 app.command("compile", epilog=compiling.EXAMPLES)(compiling.command)
 app.command("score", epilog=score.EXAMPLES)(score.command)

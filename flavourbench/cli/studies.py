@@ -19,6 +19,16 @@ StudyFolder = Annotated[
     ),
 ]
 
+ReleaseOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--release",
+        metavar="PATH",
+        help="Release folder.  [default: this folder, else the newest one of the study or in"
+        " ./releases]",
+    ),
+]
+
 
 def study_here() -> Study | None:
     """The study that the current folder is in, or None."""

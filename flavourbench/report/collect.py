@@ -10,7 +10,7 @@ from rich.text import Text
 from flavourbench.collect.outcomes import ANSWERED
 from flavourbench.errors import listed
 from flavourbench.report.screen import Screen, print_rows, show
-from flavourbench.report.terminal import shorten
+from flavourbench.report.strips import shorten
 
 #: Shares of a model's cells that are shown as reasons.
 _MOST_REASONS = 8

@@ -35,10 +35,12 @@ class Glyphs:
     cut: str
     dot: str
     arrow: str
+    zero: str
+    cross: str
 
 
-_UNICODE = Glyphs("├", "─", "●", "┤", "–", "…", "·", "→")
-_ASCII = Glyphs("|", "-", "o", "|", "-", "~", "|", "->")
+_UNICODE = Glyphs("├", "─", "●", "┤", "–", "…", "·", "→", "┊", "┼")
+_ASCII = Glyphs("|", "-", "o", "|", "-", "~", "|", "->", ":", "+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,13 +127,7 @@ def print_task(shown: Answer) -> None:
     """Print a task: prompt, tags of its candidates, and the ladder of all portfolios."""
 
     def draw(out: Console, screen: Screen) -> None:
-        dot = f" {screen.glyphs.dot} "
-        facts = [shown["family"], f"stratum {shown['stratum']}", f"anchor {shown['anchor']}"]
-        demands = [shown["diet"], shown["region"]]
-        if shown["max_nova"] is not None:
-            demands.append(f"NOVA up to {shown['max_nova']}")
-        head = dot.join([shown["task_id"], *facts, *(d for d in demands if d)])
-        out.print(Text(screen.text(head), style="bold"))
+        out.print(Text(task_head(screen, shown), style="bold"))
         out.print()
         for line in shown["prompt"].split("\n"):
             # However long: what a model is asked is shown whole.
@@ -144,6 +138,16 @@ def print_task(shown: Answer) -> None:
         _print_ladder(out, screen, shown)
 
     show(draw)
+
+
+def task_head(screen: Screen, shown: Answer) -> str:
+    """What a task is about and what it demands, in one line."""
+    facts = [shown["family"], f"stratum {shown['stratum']}", f"anchor {shown['anchor']}"]
+    demands = [shown["diet"], shown["region"]]
+    if shown["max_nova"] is not None:
+        demands.append(f"NOVA up to {shown['max_nova']}")
+    parts = [shown["task_id"], *facts, *(d for d in demands if d)]
+    return screen.text(f" {screen.glyphs.dot} ".join(parts))
 
 
 def _print_choices(out: Console, screen: Screen, shown: Answer) -> None:
@@ -165,7 +169,7 @@ def _print_choices(out: Console, screen: Screen, shown: Answer) -> None:
 
 def _print_ladder(out: Console, screen: Screen, shown: Answer) -> None:
     """All portfolios by falling score, in columns, read downwards."""
-    rungs = [_rung(screen, rung, shown["marked"]) for rung in shown["portfolios"]]
+    rungs = [rung_text(screen, rung, shown["marked"]) for rung in shown["portfolios"]]
     width = max(rung.cell_len for rung in rungs)
     count = max(1, min(8, screen.width // (width + 2)))
     height = -(-len(rungs) // count)
@@ -188,7 +192,8 @@ def _print_ladder(out: Console, screen: Screen, shown: Answer) -> None:
         out.print(Text(screen.text(f"{what}: {label} {dash} {names} {dash} {score:.2f}")))
 
 
-def _rung(screen: Screen, rung: Answer, marked: str | None) -> Text:
+def rung_text(screen: Screen, rung: Answer, marked: str | None = None) -> Text:
+    """One portfolio with its score as a bar; the optimum, infeasible and marked ones show."""
     infeasible = rung["feasible"] is False
     sign = "*" if rung["score"] == 100 else "x" if infeasible else " "
     full = round(rung["score"] / 100 * _BAR)

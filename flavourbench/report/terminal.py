@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +10,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from flavourbench.errors import shown
 from flavourbench.report.screen import Glyphs, Screen, show
+from flavourbench.report.strips import (
+    NARROWEST_STRIP,
+    WIDEST_STRIP,
+    Axis,
+    axis_label,
+    decimals_of,
+    flow,
+    number,
+    shorten,
+    span,
+    strip,
+)
 
 _GROUP_STYLES = ("cyan", "magenta", "green", "yellow", "blue")
-_NARROWEST_STRIP, _GOOD_STRIP, _WIDEST_STRIP = 10, 20, 44
+_GOOD_STRIP = 20
 _GOOD_NAME = 20
 _NARROWEST_HEAD = 4
 #: What gives way as the screen narrows, and the room that names must have with the rest.
@@ -26,21 +36,6 @@ _STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("band",), 6),
     ((), 5),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """The common axis of the interval strips."""
-
-    low: float
-    high: float
-    width: int
-
-    def place(self, value: float) -> int:
-        """Cell of ``value``, 0 … width - 1."""
-        span = self.high - self.low
-        share = 0.5 if span <= 0 else (value - self.low) / span
-        return round(min(max(share, 0.0), 1.0) * (self.width - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +75,16 @@ def _leaderboard_table(rows: list[dict[str, Any]], screen: Screen) -> tuple[Tabl
     """The table, and whether it has room for all columns."""
     low = min(row["simultaneous"][0] for row in rows)
     high = max(row["simultaneous"][1] for row in rows)
-    decimals = _decimals(high - low, screen.width)
+    decimals = decimals_of(high - low, screen.width)
     families = [screen.text(name) for name in rows[0]["family_scores"]]
     names = [screen.text(row["name"]) for row in rows]
     texts = [_row_texts(row, decimals, screen.glyphs) for row in rows]
     layout = _fit(texts, max(cell_len(name) for name in names), families, screen.width)
-    axis = _Axis(low, high, layout.strip)
+    axis = Axis(low, high, layout.strip)
 
     table = Table(box=screen.box, show_edge=False, padding=0, pad_edge=False)
     heads = {"rank": "#", "ranks": "ranks", "model": "model", "score": "score", "band": "band"}
-    heads["strip"] = _axis_label(axis, decimals)
+    heads["strip"] = axis_label(axis, decimals)
     kept = [key for key in heads if key in ("rank", "model", "score", *layout.shown)]
     sides = {"model": "left", "strip": "left", "band": "center"}
     for key in kept:
@@ -102,13 +97,14 @@ def _leaderboard_table(rows: list[dict[str, Any]], screen: Screen) -> tuple[Tabl
     for index, (row, name, text) in enumerate(zip(rows, names, texts, strict=True)):
         last = index + 1 == len(rows) or rows[index + 1]["group"] != row["group"]
         style = _GROUP_STYLES[(row["group"] - 1) % len(_GROUP_STYLES)]
+        drawn = strip(axis, screen.glyphs, row["simultaneous"], row["score"])
         cells = {
             "rank": Text(text[0]),
             "ranks": Text(text[1], style="dim"),
             "model": Text(shorten(name, layout.name, screen.glyphs.cut)),
             "score": Text(text[2], style="bold"),
             "band": Text(text[3], style="dim"),
-            "strip": Text(_strip(row, axis, screen.glyphs), style=style),
+            "strip": Text(drawn, style=style),
         }
         scores = [Text(value) for value in (text[5:] if wide else [])]
         group = Text(text[4], style=style)
@@ -127,7 +123,7 @@ def _fit(texts: list[list[str]], longest: int, families: list[str], width: int) 
     sizes = {
         "ranks": max(ranks, len("ranks")) + 1,
         "band": max(band, len("band")) + 1,
-        "strip": _NARROWEST_STRIP + 1,
+        "strip": NARROWEST_STRIP + 1,
         "families": sum(heads) + len(heads),
     }
     longest = max(longest, len("model"))
@@ -144,10 +140,10 @@ def _fit(texts: list[list[str]], longest: int, families: list[str], width: int) 
         spare -= more
         return size + more
 
-    strip = _NARROWEST_STRIP
+    drawn = NARROWEST_STRIP
     name = grown(name, min(longest, _GOOD_NAME))
     if "strip" in columns:
-        strip = grown(strip, _GOOD_STRIP)
+        drawn = grown(drawn, _GOOD_STRIP)
     name = grown(name, longest)
     if "families" in columns:
         for goal in range(_NARROWEST_HEAD, max(map(cell_len, families), default=0) + 1):
@@ -156,8 +152,8 @@ def _fit(texts: list[list[str]], longest: int, families: list[str], width: int) 
                 for size, family in zip(heads, families, strict=True)
             ]
     if "strip" in columns:
-        strip = grown(strip, _WIDEST_STRIP)
-    return _Layout(columns, name, strip, tuple(heads))
+        drawn = grown(drawn, WIDEST_STRIP)
+    return _Layout(columns, name, drawn, tuple(heads))
 
 
 def _heads(families: list[str], widths: tuple[int, ...], cut: str) -> list[str]:
@@ -176,56 +172,11 @@ def _row_texts(row: dict[str, Any], decimals: int, glyphs: Glyphs) -> list[str]:
     return [
         str(row["rank"]),
         f"{first}{glyphs.dash}{last}",
-        _number(row["score"], decimals),
-        _span(low, high, decimals, glyphs),
+        number(row["score"], decimals),
+        span(low, high, decimals, glyphs),
         str(row["group"]),
-        *(_number(value, decimals) for value in row["family_scores"].values()),
+        *(number(value, decimals) for value in row["family_scores"].values()),
     ]
-
-
-def _number(value: float, decimals: int) -> str:
-    return f"{value:z.{decimals}f}"  # z: no negative zero
-
-
-def _span(low: float, high: float, decimals: int, glyphs: Glyphs) -> str:
-    dash = glyphs.dash if low >= 0 else " to "
-    return f"{_number(low, decimals)}{dash}{_number(high, decimals)}"
-
-
-def _decimals(span: float, width: int) -> int:
-    """Enough decimals to tell neighbours apart: about 1/200 of the axis, 1/2000 where wide."""
-    if span <= 0:
-        return 2
-    return min(max((2 if width < 110 else 3) - math.floor(math.log10(span) - 1e-9), 0), 8)
-
-
-def _axis_label(axis: _Axis, decimals: int) -> str:
-    left, right = (_number(end, max(decimals - 1, 0)) for end in (axis.low, axis.high))
-    gap = axis.width - len(left) - len(right)
-    if gap > 0:
-        return left + " " * gap + right
-    return left if len(left) <= axis.width else ""
-
-
-def _strip(row: dict[str, Any], axis: _Axis, glyphs: Glyphs) -> str:
-    low, high = (axis.place(value) for value in row["simultaneous"])
-    cells = [" "] * axis.width
-    cells[low : high + 1] = glyphs.line * (high - low + 1)
-    cells[low], cells[high] = glyphs.low, glyphs.high
-    cells[axis.place(row["score"])] = glyphs.point
-    return "".join(cells)
-
-
-def shorten(name: str, width: int, cut: str = "…") -> str:
-    """``name`` in at most ``width`` cells; the middle goes first, since names differ at the end."""
-    text = shown(name, 400)
-    if cell_len(text) <= width:
-        return text
-    head = set_cell_size(text, max((width - 1) // 3, 1)).rstrip()
-    tail = text
-    while tail and cell_len(head) + 1 + cell_len(tail) > width:
-        tail = tail[1:]
-    return head + cut + tail.lstrip()
 
 
 def _summary(board: dict[str, Any], screen: Screen) -> list[str]:
@@ -254,23 +205,11 @@ def _summary(board: dict[str, Any], screen: Screen) -> list[str]:
         found.append(f"{above} of {models} models above chance ({tested[0]['score']:.4g}, Holm)")
     top = next((row for row in board["models"] if row["id"] == board["top_model"]), None)
     return [
-        *_flow(sizes, screen),
-        *_flow(found, screen),
+        *flow(sizes, screen),
+        *flow(found, screen),
         "ranks: bootstrap interval, one model at a time. g: a model opens a new group when it is"
         " resolved from a member of the group above it.",
         "No model is resolved above all others."
         if top is None
         else f"{screen.text(top['name'], 200)} is resolved above every other model.",
     ]
-
-
-def _flow(parts: list[str], screen: Screen) -> list[str]:
-    """Parts joined by dots, broken into lines between them."""
-    lines = parts[:1]
-    for part in parts[1:]:
-        longer = f"{lines[-1]} {screen.glyphs.dot} {part}"
-        if cell_len(longer) <= screen.width:
-            lines[-1] = longer
-        else:
-            lines.append(part)
-    return lines

@@ -15,7 +15,8 @@ from running import strict_json
 from tables import long, scores, wide, write
 
 from flavourbench.cli.main import main
-from flavourbench.report.terminal import print_leaderboard, shorten
+from flavourbench.report.strips import shorten
+from flavourbench.report.terminal import print_leaderboard
 
 STRIP = re.compile(r"^[├─●┤|o-]{1,}$")
 ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")

@@ -2,10 +2,12 @@
 
 from flavourbench.analysis.release.layout import RELEASE, find_release, is_release
 from flavourbench.analysis.release.read import (
+    Release,
     read_earlier,
     read_evidence,
     read_leaderboard,
     read_matrix,
+    read_release,
 )
 from flavourbench.analysis.release.write import (
     check_target,
@@ -15,6 +17,7 @@ from flavourbench.analysis.release.write import (
 
 __all__ = [
     "RELEASE",
+    "Release",
     "check_target",
     "find_release",
     "is_release",
@@ -22,6 +25,7 @@ __all__ = [
     "read_evidence",
     "read_leaderboard",
     "read_matrix",
+    "read_release",
     "write_named_release",
     "write_release",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +24,49 @@ from flavourbench.errors import CheckError, shown
 from flavourbench.tasks.panel import tasks_from
 
 _Row = TypeVar("_Row", Answer, Observation)
+#: Files that hold a score matrix, and what scores were made from without the texts of answers.
+_MATRIX = (layout.TASKS, layout.SCORES)
+_OBSERVED = (layout.PANELS, layout.PANEL_TASKS, layout.ROSTER, layout.CORE, layout.OBSERVATIONS)
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release without draws and texts of answers.
+
+    Attributes
+    ----------
+    board : what ``leaderboard.json`` holds
+    matrix : the score matrix
+    pairs : Arrow table of all pairs i < j
+    plan : the sizes, seed and level of its analysis
+    root : ``kind`` of what the release goes back to, and what it ``says`` of it
+    evidence : what the scores were made from, with ``answers`` None; None for a score table
+    """
+
+    board: Mapping[str, Any]
+    matrix: ScoreMatrix
+    pairs: Any
+    plan: Plan
+    root: Mapping[str, str]
+    evidence: Evidence | None
+
+    def pair(self, left: str, right: str) -> dict[str, Any]:
+        """The tests of a pair of ids, ``left`` before ``right``, as in ``--json``.
+
+        Raises
+        ------
+        CheckError
+            There is not one such row.
+        """
+        import pyarrow.compute as pc
+
+        both = (pc.field("left") == left) & (pc.field("right") == right)
+        rows = _pair_objects(self.pairs.filter(both))
+        if len(rows) != 1:
+            raise CheckError(
+                f"the release has {len(rows)} rows of {shown(left)} and {shown(right)}"
+            )
+        return rows[0]
 
 
 def read_leaderboard(path: Path) -> dict[str, Any]:
@@ -49,7 +92,10 @@ def read_matrix(path: Path) -> ScoreMatrix:
     InputError, CheckError
         See :func:`read_leaderboard`.
     """
-    contents = RELEASE.read(path, layout.TASKS, layout.SCORES)
+    return _matrix_from(RELEASE.read(path, *_MATRIX))
+
+
+def _matrix_from(contents: Contents) -> ScoreMatrix:
     manifest = contents.manifest
     tasks = read_parquet(contents.files[layout.TASKS]).to_pydict()
     scores = read_parquet(contents.files[layout.SCORES], ["score"])["score"].to_numpy()
@@ -108,8 +154,13 @@ def read_earlier(path: Path) -> tuple[Earlier, dict[str, Any]]:
         flips_drawn=plan["flips_drawn"],
         flips_exact=plan["flips_exact"],
     )
-    planned = Plan(plan["draws"], plan["flips"], plan["seed"], plan["alpha"])
-    return Earlier(matrix, planned, measured), {**board, "pairs": _pair_objects(pairs)}
+    return Earlier(matrix, _plan_of(board), measured), {**board, "pairs": _pair_objects(pairs)}
+
+
+def _plan_of(board: Mapping[str, Any]) -> Plan:
+    """The plan that a leaderboard states."""
+    plan = board["plan"]
+    return Plan(plan["draws"], plan["flips"], plan["seed"], plan["alpha"])
 
 
 def _pair_objects(table: Any) -> list[dict[str, Any]]:
@@ -120,6 +171,29 @@ def _pair_objects(table: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def read_release(path: Path) -> Release:
+    """All that views of single models and tasks need.
+
+    Raises
+    ------
+    InputError, CheckError
+        See :func:`read_leaderboard`.
+    """
+    root = RELEASE.read(path).manifest["root"]
+    table = root["kind"] == "score-table"
+    names = (layout.BOARD, *_MATRIX, layout.PAIRS, *(() if table else _OBSERVED))
+    contents = RELEASE.read(path, *names)
+    board = json.loads(contents.files[layout.BOARD])
+    return Release(
+        board=board,
+        matrix=_matrix_from(contents),
+        pairs=read_parquet(contents.files[layout.PAIRS]),
+        plan=_plan_of(board),
+        root=root,
+        evidence=None if table else evidence_from(contents),
+    )
+
+
 def read_evidence(path: Path) -> Evidence | None:
     """What the scores of a release were made from; None where a table was given directly.
 
@@ -128,12 +202,11 @@ def read_evidence(path: Path) -> Evidence | None:
     InputError, CheckError
         See :func:`read_leaderboard`.
     """
-    names = (layout.PANELS, layout.PANEL_TASKS, layout.ROSTER, layout.CORE, layout.OBSERVATIONS)
     root = RELEASE.read(path).manifest["root"]["kind"]
     if root == "score-table":
         return None
     answers = (layout.ANSWERS,) if root == "answers" else ()
-    return evidence_from(RELEASE.read(path, *names, *answers))
+    return evidence_from(RELEASE.read(path, *_OBSERVED, *answers))
 
 
 def evidence_from(contents: Contents) -> Evidence:

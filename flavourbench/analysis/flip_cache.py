@@ -90,12 +90,12 @@ class FlipCache:
     def store(self, contributions: NDArray[np.int64], sums: NDArray[Any]) -> None:
         """Keep the sums [n, draws] of models with contributions [n, C].
 
-        Where nothing can be written, nothing is kept.
+        What cannot be written is not kept.
         """
-        with contextlib.suppress(InputError):
-            for row, values in zip(contributions, sums, strict=True):
-                path, kind = self._path(row), _kind(row)
-                content = _header(kind, self.draws) + values.astype(kind, copy=False).tobytes()
+        for row, values in zip(contributions, sums, strict=True):
+            path, kind = self._path(row), _kind(row)
+            content = _header(kind, self.draws) + values.astype(kind, copy=False).tobytes()
+            with contextlib.suppress(InputError):
                 new_file(path, content + self._seal(path, content), force=True)
 
     def _path(self, contributions: NDArray[np.int64]) -> Path:

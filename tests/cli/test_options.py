@@ -198,7 +198,7 @@ def test_places_where_nothing_can_be_written(fb, table):
 def test_refusals_of_places_come_before_the_work(fb, table, monkeypatch):
     from flavourbench.analysis import inference
 
-    monkeypatch.delattr(inference, "bootstrap")
+    monkeypatch.delattr(inference, "measure")
     (fb.folder / "full").mkdir()
     (fb.folder / "full/keep").write_text("mine")
     for options in (("full",), ("full", "--force"), (".", "--force"), ("t.csv/x",)):

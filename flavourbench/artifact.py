@@ -198,6 +198,13 @@ class Kind:
         return found
 
 
+def newest_first(folder: Path, kind: Kind) -> list[Path]:
+    """Artifacts of a kind in a folder, the latest first; hidden ones are being written."""
+    seals = folder.glob(f"[!.]*/{kind.seal}")
+    found = sorted((seal.stat().st_mtime_ns, seal.parent.name, seal.parent) for seal in seals)
+    return [path for _, _, path in reversed(found)]
+
+
 @contextlib.contextmanager
 def _watched(path: Path) -> Iterator[Callable[[], bool]]:
     """Tells within the block whether another folder stands at ``path`` than at its start."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,8 +12,9 @@ from typing import Any, NamedTuple
 from flavourbench import __version__
 from flavourbench.analysis.answers import Evidence, evidence_of, tasks_sha256
 from flavourbench.analysis.core import Core, Coverage, freeze, parse_core
+from flavourbench.analysis.release.layout import RELEASE
 from flavourbench.analysis.study import STUDY, Study
-from flavourbench.artifact import Kind, read_parquet, write_parquet
+from flavourbench.artifact import Kind, newest_first, read_parquet, write_parquet
 from flavourbench.errors import CheckError, InputError, listed, shown
 from flavourbench.folders import named_folder
 from flavourbench.identity import canonical_json, json_sha256, table_sha256
@@ -61,6 +64,8 @@ def freeze_study(study: Study, tasks: TaskSet) -> tuple[Core, Path, bool]:
     path, new = named_folder(study.cores, fill)
     if not new:
         read_core(path)
+        with contextlib.suppress(OSError):
+            os.utime(path / CORE.seal)  # it is the newest one again
     return core, path, new
 
 
@@ -94,18 +99,36 @@ def current_core(study: Study, tasks: TaskSet) -> Core:
     InputError
         There is none; with what has changed since the newest one was frozen, and what to run.
     """
-    seals = study.cores.glob(f"[!.]*/{CORE.seal}")
-    paths = sorted((seal.parent for seal in seals), key=lambda p: (p.stat().st_mtime_ns, p.name))
+    paths = newest_first(study.cores, CORE)
     if not paths:
         raise InputError(f"no frozen core in {shown(study.cores, 200)}: run `fb freeze`")
     coverage = study.read_coverage(tasks)
     reason = None
-    for path in reversed(paths):
+    for path in paths:
         stale = _stale(path, study, tasks, coverage)
         if stale is None:
             return read_core(path).core
         reason = reason or f"{path.name} is stale, {stale}"
     raise InputError(f"core {reason}: run `fb freeze`")
+
+
+def stale_release(study: Study, release: Path) -> str | None:
+    """Why a release is not on the newest core of a study, with what to run; None if it is.
+
+    Raises
+    ------
+    InputError, CheckError
+        The release, or the core, cannot be read.
+    """
+    paths = newest_first(study.cores, CORE)
+    parents = RELEASE.read(release).manifest["parents"]
+    own = [parent["content_sha256"] for parent in parents if parent["kind"] == "core"]
+    if not paths or not own or own[0] == read_core(paths[0]).core.sha256:
+        return None
+    return (
+        f"release {shown(release.name)} is stale, it stands on another core than"
+        f" {shown(paths[0].name)}: run `fb infer`"
+    )
 
 
 def study_evidence(study: Study) -> Evidence:

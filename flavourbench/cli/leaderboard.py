@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +14,8 @@ from flavourbench.cli.studies import default_release
 EXAMPLES = """\b
 Examples:
   fb leaderboard                   the newest release here
-  fb leaderboard release --json    another one, as JSON"""
+  fb leaderboard release --json    another one, as JSON
+  fb leaderboard --sensitivity     what the tasks outside of the core could change"""
 
 
 def command(
@@ -26,6 +27,12 @@ def command(
             " ./releases]",
         ),
     ] = None,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity", help="Bounds and other rankings, for what the core left out."
+        ),
+    ] = False,
     json_output: Json = False,
 ) -> None:
     """Show ranks, scores, simultaneous intervals, family scores and groups."""
@@ -33,9 +40,24 @@ def command(
 
     path = default_release() if result is None else result
     board = read_leaderboard(path)
+    if sensitivity:
+        _tell_sensitivity(path, board, json_output)
+        return
     if json_output:
         echo_json(board)
         return
     from flavourbench.report.terminal import print_leaderboard
 
     print_leaderboard(board, footer=None if result is not None else f"Release: {path}")
+
+
+def _tell_sensitivity(path: Path, board: dict[str, Any], json_output: bool) -> None:
+    from flavourbench.analysis.release import read_diagnostics
+
+    found = read_diagnostics(path)
+    if json_output:
+        echo_json(found)
+        return
+    from flavourbench.report.sensitivity import print_sensitivity
+
+    print_sensitivity(found, board, str(path))

@@ -58,7 +58,9 @@ def study_of(path: Path | None) -> Study:
 
 
 def default_release() -> Path:
-    """The release to show where none is named: the newest one of the study, or of this folder.
+    """The release to use where none is named: the newest one of the study, or of this folder.
+
+    A line on standard error says so if the study has another core by now.
 
     Raises
     ------
@@ -66,9 +68,18 @@ def default_release() -> Path:
         There is none.
     """
     from flavourbench.analysis.release.layout import find_release, is_release
+    from flavourbench.cli.common import note
 
     study = None if is_release(Path()) else study_here()
-    return find_release(Path() if study is None else study.folder)
+    if study is None:
+        return find_release(Path())
+    from flavourbench.analysis.cores import stale_release
+
+    found = find_release(study.folder)
+    stale = stale_release(study, found)
+    if stale is not None:
+        note(stale)
+    return found
 
 
 def tasks_named(paths: list[Path] | None) -> TaskSet:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from running import Command, Run, tree
-from studies import SLOTS, STUDY, ranked_ids, write_answers, write_study
+from studies import SLOTS, STUDY, choice, panel, ranked_ids, write_answers, write_study
 
 from flavourbench.analysis.study import find_study
+from flavourbench.tasks.labels import PORTFOLIOS
 
 
 @pytest.fixture
@@ -279,3 +280,61 @@ def test_a_route_that_changed_is_refused(fb: Command, monkeypatch: pytest.Monkey
     fb.refused("infer", says=("stale", "slot b was asked over route", "fb freeze"))
     assert fb("freeze").code == 0
     assert fb("infer").code == 0
+
+
+def test_a_release_on_an_older_core_is_told(fb: Command, study: Path) -> None:
+    release = only(study / "releases")
+    write_answers(study / "answers", "cumin", {ranked_ids("pairing")[0]: None})
+    assert fb("freeze").code == 0
+    for command in (("leaderboard",), ("verify", "--quick")):
+        run = fb(*command)
+        assert run.code == 0
+        assert release.name in run.err[0]
+        assert "stale" in run.err[0]
+        assert "fb infer" in run.err[0]
+    assert fb("leaderboard", release).err == []
+    assert fb("infer").code == 0
+    assert fb("leaderboard").err == []
+    # The earlier core again: the earlier release is the newest on it.
+    write_answers(study / "answers", "cumin")
+    assert not fb.json("freeze")["new"]
+    assert "stale" in fb("leaderboard").err[0]
+    assert fb("infer").code == 0
+    run = fb("leaderboard")
+    assert run.err == []
+    assert run.out.splitlines()[-1].endswith(release.name)
+
+
+def test_what_the_core_left_out_is_bounded(fb: Command, study: Path) -> None:
+    """By hand: sums over all 480 ranked tasks, three strata of 160."""
+    tasks = {task.id: task for task in panel().tasks}
+    wrong = ranked_ids("pairing")[:16] + ranked_ids("constraint")[:4]
+    write_answers(study / "answers", "cumin", dict.fromkeys(wrong, "no idea"))
+    write_answers(study / "answers", "dill", dict.fromkeys(ranked_ids("pairing")[:2]))
+    assert fb("freeze").code == 0
+    assert fb("infer").code == 0
+    found = fb.json("leaderboard", "--sensitivity")
+    assert found["core_tasks"] == 3 * (160 - 16)
+    rows = {row["id"]: row for row in found["models"]}
+    lacks = {"basil": [], "cumin": wrong, "dill": ranked_ids("pairing")[:2]}
+    lows = {}
+    for slot, missing in lacks.items():
+        families: dict[str, list[float]] = {}
+        for task in tasks.values():
+            if task.ranked and task.id not in missing:
+                score = task.scores[PORTFOLIOS.index(choice(slot, task))] / 100
+                families.setdefault(task.family, []).append(score)
+        low = sum(sum(scores) / 160 for scores in families.values()) / 3
+        high = low + 100 * len(missing) / 160 / 3
+        own = sum(sum(scores) / len(scores) for scores in families.values()) / 3
+        assert rows[slot]["bounds"] == pytest.approx([low, high])
+        assert rows[slot]["available_cases"]["score"] == pytest.approx(own)
+        assert rows[slot]["valid"] == 480 - len(missing)
+        lows[slot] = low
+    order = sorted(lows, key=lambda slot: -lows[slot])
+    assert [rows[slot]["invalid_as_zero"]["rank"] for slot in order] == [1, 2, 3]
+    table = fb("leaderboard", "--sensitivity").out
+    assert all(slot in table for slot in SLOTS)
+    os.chdir(fb.folder)
+    assert fb("infer", "--draws", "200", "--flips", "300", "--out", "bundled").code == 0
+    fb.refused("leaderboard", "bundled", "--sensitivity", says=("bundled", "score table"))

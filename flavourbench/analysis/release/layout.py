@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flavourbench.artifact import Kind
+from flavourbench.artifact import Kind, newest_first
 from flavourbench.errors import InputError
 
 RELEASE = Kind(
@@ -41,10 +41,9 @@ def find_release(folder: Path) -> Path:
     InputError
         There is none.
     """
-    seals = [folder / RELEASE.seal]
-    if not seals[0].is_file():
-        # Hidden ones are being written.
-        seals = [*(folder / "releases").glob(f"[!.]*/{RELEASE.seal}")]
-    if not seals:
+    if (folder / RELEASE.seal).is_file():
+        return folder
+    found = newest_first(folder / "releases", RELEASE)
+    if not found:
         raise InputError("no release here or in ./releases: name one, or make one with `fb infer`")
-    return max(seals, key=lambda seal: (seal.stat().st_mtime_ns, seal.parent.name)).parent
+    return found[0]

@@ -20,7 +20,7 @@ from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.release import layout
 from flavourbench.analysis.release.layout import RELEASE
 from flavourbench.artifact import Contents, read_parquet
-from flavourbench.errors import CheckError, shown
+from flavourbench.errors import CheckError, InputError, shown
 from flavourbench.tasks.panel import tasks_from
 
 _Row = TypeVar("_Row", Answer, Observation)
@@ -192,6 +192,23 @@ def read_release(path: Path) -> Release:
         root=root,
         evidence=None if table else evidence_from(contents),
     )
+
+
+def read_diagnostics(path: Path) -> dict[str, Any]:
+    """Bounds and sensitivity rankings of a release; errors as :func:`read_leaderboard`.
+
+    Raises
+    ------
+    InputError
+        It was made from a score table, and so left nothing out.
+    """
+    if RELEASE.read(path).manifest["root"]["kind"] == "score-table":
+        raise InputError(
+            f"{shown(path, 200)} was made from a score table: nothing was left out of it"
+        )
+    contents = RELEASE.read(path, layout.DIAGNOSTICS)
+    found: dict[str, Any] = json.loads(contents.files[layout.DIAGNOSTICS])
+    return found
 
 
 def read_evidence(path: Path) -> Evidence | None:

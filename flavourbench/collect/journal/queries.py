@@ -148,7 +148,7 @@ def answers(database: sqlite3.Connection, route_id: int) -> Iterator[Answered]:
         " a.status, a.headers, b.sha256, b.data,"
         " (SELECT CASE WHEN count(*) = count(coalesce(r.gateway_micro_dollars, r.micro_dollars))"
         "  THEN sum(coalesce(r.gateway_micro_dollars, r.micro_dollars)) END"
-        "  FROM reading r WHERE r.cell_id = c.id)"
+        "  FROM attempt x JOIN reading r ON r.attempt_id = x.id WHERE x.cell_id = c.id)"
         " FROM cell c JOIN ending e ON e.cell_id = c.id JOIN task t ON t.id = c.task"
         " JOIN attempt a ON a.id = e.attempt_id JOIN blob b ON b.id = a.body_id"
         " WHERE c.route_id = ? ORDER BY t.task_id, t.prompt_sha256, c.repeat",

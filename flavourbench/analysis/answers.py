@@ -183,10 +183,10 @@ class Evidence:
     observations: tuple[Observation, ...]
     core: Core
 
-    @property
-    def added(self) -> tuple[str, ...]:
+    @cached_property
+    def added(self) -> frozenset[str]:
         """Slots that joined after the core was frozen."""
-        return tuple(model.slot for model in self.models if model.slot not in self.core.slots)
+        return frozenset(model.slot for model in self.models) - {*self.core.slots}
 
     @cached_property
     def matrix(self) -> ScoreMatrix:

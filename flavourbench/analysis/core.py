@@ -76,7 +76,7 @@ class Coverage:
                         f" outcome: use {', '.join(sorted(_KNOWN))}"
                     )
 
-    @property
+    @cached_property
     def slots(self) -> tuple[str, ...]:
         """The models' ids."""
         return tuple(slot for slot, _ in self.models)
@@ -173,7 +173,7 @@ class Core:
         """All task ids of the core."""
         return frozenset(name for names in self.tasks.values() for name in names)
 
-    @property
+    @cached_property
     def slots(self) -> tuple[str, ...]:
         """The models it was frozen for."""
         return tuple(slot for slot, _ in self.models)

@@ -129,7 +129,7 @@ def _model(model: Model, evidence: Evidence) -> dict[str, Any]:
         "route": route,
         "source": dict(model.source),
         "simulated": local and is_simulated(dialect.removeprefix(LOCAL)),
-        "added": model.slot not in evidence.core.slots,
+        "added": model.slot in evidence.added,
     }
 
 

@@ -22,6 +22,7 @@ from flavourbench.collect.route import ROUTE_RECIPE
 from flavourbench.identity import canonical_json, file_sha256, json_sha256, table_sha256
 from flavourbench.tasks.files import BUNDLED, read_tasks
 from flavourbench.tasks.labels import PORTFOLIOS
+from flavourbench.tasks.taskset import Task
 
 BOARD = "leaderboard.json"
 #: Files of numbers, and a column that each must have.
@@ -57,7 +58,17 @@ def write_small(path: Path, *, chance: bool = True) -> Path:
     return path
 
 
-def write_collected(path: Path) -> Path:
+def scattered(m: int, t: int, _: Task) -> str:
+    """A portfolio of model m at task t, whatever it is worth."""
+    return PORTFOLIOS[(t * t + 5 * m * t + m) % len(PORTFOLIOS)]
+
+
+def often_best(m: int, t: int, task: Task) -> str:
+    """The best portfolio at every second, third or fifth task, else any."""
+    return task.optimum if t % (2, 3, 5)[m] == 0 else scattered(m, t, task)
+
+
+def write_collected(path: Path, choose: Callable[[int, int, Task], str] = scattered) -> Path:
     """A release of answers: three models on a few tasks of a bundled panel, one cell refused."""
     tasks = read_tasks(BUNDLED / "test-1").smoke(60)
     models = tuple(
@@ -70,7 +81,7 @@ def write_collected(path: Path) -> Path:
         Answer(model.slot, task.id, 0, "answered", "", f"FINAL_SELECTION: {three}", 7)
         for m, model in enumerate(models)
         for t, task in enumerate(tasks.tasks)
-        for three in [", ".join(PORTFOLIOS[(t * t + 5 * m * t + m) % len(PORTFOLIOS)])]
+        for three in [", ".join(choose(m, t, task))]
     ]
     rows[1] = rows[1]._replace(outcome="refused", text="", micro_dollars=None)
     answers = Answers(models, tuple(rows))

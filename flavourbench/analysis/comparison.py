@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -19,8 +18,6 @@ from fbcore.signflip import p_values, sign_flips
 from flavourbench.analysis.inference import members
 from flavourbench.analysis.matrix import ScoreMatrix, build_matrix
 from flavourbench.analysis.naming import named
-from flavourbench.analysis.plan import Plan
-from flavourbench.analysis.preflight import thin_stratum
 from flavourbench.analysis.release.read import Release
 from flavourbench.analysis.result import NULL_HYPOTHESIS
 from flavourbench.errors import InputError, shown
@@ -69,12 +66,11 @@ def compare(
     matrix = release.matrix
     rows = [matrix.models.index(name) for name in ids]
     families, panels = members(matrix)
-    parts = _Parts(matrix, rows, release.plan)
     told: dict[str, list[dict[str, Any]]] = {}
     for kind, strata in (("families", families), ("panels", panels)):
         told[kind] = []
         for name, within in strata.items():
-            told[kind].append(parts.analysed(name, within))
+            told[kind].append({"name": name, **_analysed(release, rows, within)})
             if progress is not None:
                 progress("families and panels", 1, len(families) + len(panels))
     tasks = _tasks(release, rows)
@@ -95,7 +91,7 @@ def compare(
         "null_hypothesis": NULL_HYPOTHESIS,
         "root": dict(release.root),
         "label": release.board["label"],
-        "warnings": [*release.board["warnings"], DESCRIPTIVE, *parts.said],
+        "warnings": [*release.board["warnings"], DESCRIPTIVE],
     }
 
 
@@ -120,55 +116,31 @@ def _turned_interval(bounds: Sequence[float], turned: bool) -> list[float]:
     return [high, low] if turned else [low, high]
 
 
-@dataclass
-class _Parts:
-    """Analyses of two models in some of the strata; what has to be said of them gathers here."""
+def _analysed(release: Release, rows: Sequence[int], strata: Sequence[int]) -> dict[str, Any]:
+    """Difference, interval and p of two models in some strata.
 
-    matrix: ScoreMatrix
-    rows: list[int]
-    plan: Plan
-    said: list[str] = field(default_factory=list)
-
-    def analysed(self, name: str, strata: Sequence[int]) -> dict[str, Any]:
-        """Difference, interval and p in these strata."""
-        matrix = _part(self.matrix, self.rows, strata)
-        scores, design = matrix.scores.values, matrix.design
-        # Canonical order, so that the bits are those of the other order too.
-        turned = self.rows[0] > self.rows[1]
-        points = point_scores(scores, design, matrix.scores.exponent)
-        weights = stratum_weights(design.sizes, self.matrix.largest)
-        flipped = sign_flips(
-            contributions(scores, design, weights),
-            self.plan.flips,
-            self.plan.seed,
-            threads=default_threads(),
-        )
-        return {
-            "name": name,
-            "strata": design.strata,
-            "tasks": design.tasks,
-            "clusters": design.clusters,
-            "scores": points.tolist()[:: -1 if turned else 1],
-            "difference": _turned(float(points[0] - points[1]), turned),
-            "interval": self._interval(name, matrix, turned),
-            "p": float(p_values(flipped.pairs, flipped.draws, flipped.exact)[0]),
-        }
-
-    def _interval(self, name: str, matrix: ScoreMatrix, turned: bool) -> list[float] | None:
-        thin = thin_stratum(matrix)
-        if thin is not None:
-            self.said.append(f"No interval for {shown(name)}: {thin}.")
-            return None
-        draws = bootstrap(
-            matrix.scores.values,
-            matrix.design,
-            matrix.scores.exponent,
-            self.plan.draws,
-            self.plan.seed,
-            default_threads(),
-        ).draws
-        both = intervals(draws, np.array([0]), np.array([1]), self.plan.alpha, default_threads())
-        return _turned_interval(both[0].tolist(), turned)
+    No part is too thin to resample where the whole is not: ``(1 - k / C)**C`` grows with C.
+    """
+    plan, threads = release.plan, default_threads()
+    matrix = _part(release.matrix, rows, strata)
+    scores, design, exponent = matrix.scores.values, matrix.design, matrix.scores.exponent
+    weights = stratum_weights(design.sizes, release.matrix.largest)
+    sums = contributions(scores, design, weights)
+    flipped = sign_flips(sums, plan.flips, plan.seed, threads=threads)
+    draws = bootstrap(scores, design, exponent, plan.draws, plan.seed, threads).draws
+    both = intervals(draws, np.array([0]), np.array([1]), plan.alpha, threads)
+    # Computed in canonical order, so that both orders have the same bits.
+    turned = rows[0] > rows[1]
+    points = point_scores(scores, design, exponent).tolist()
+    return {
+        "strata": design.strata,
+        "tasks": design.tasks,
+        "clusters": design.clusters,
+        "scores": points[::-1] if turned else points,
+        "difference": _turned(points[0] - points[1], turned),
+        "interval": _turned_interval(both[0].tolist(), turned),
+        "p": float(p_values(flipped.pairs, flipped.draws, flipped.exact)[0]),
+    }
 
 
 def _part(matrix: ScoreMatrix, rows: Sequence[int], strata: Sequence[int]) -> ScoreMatrix:

@@ -88,7 +88,7 @@ def _print_parts(out: Console, screen: Screen, found: Comparison) -> None:
     kinds = [found[kind] for kind in ("families", "panels") if len(found[kind]) > 1]
     rows = [row for group in ([whole], *kinds) for row in group]
     last = {id(group[-1]) for group in ([whole], *kinds)}
-    ends = [0.0, *(end for row in rows for end in row["interval"] or [row["difference"]])]
+    ends = [0.0, *(end for row in rows for end in row["interval"])]
     decimals = decimals_of(max(ends) - min(ends), screen.width)
     texts = [_texts(screen, row, decimals) for row in rows]
     kept, width = _fit(texts, screen.width)
@@ -102,8 +102,7 @@ def _print_parts(out: Console, screen: Screen, found: Comparison) -> None:
         style = _style(row)
         cells = [Text(text[key], style=style if key == "difference" else "") for key in kept]
         if width:
-            bounds = row["interval"] or [row["difference"]] * 2
-            drawn = strip(axis, screen.glyphs, bounds, row["difference"], zero=True)
+            drawn = strip(axis, screen.glyphs, row["interval"], row["difference"], zero=True)
             cells.append(Text(drawn, style=style))
         table.add_row(*cells, end_section=id(row) in last)
     out.print(table)
@@ -127,27 +126,25 @@ def _fit(texts: Sequence[Mapping[str, str]], width: int) -> tuple[list[str], int
 def _texts(screen: Screen, row: Mapping[str, Any], decimals: int) -> dict[str, str]:
     """Cells of one row of the table of parts."""
     longest = min(_LONGEST_PART, screen.width // 2)
-    told = screen.glyphs.dash
-    if row["interval"] is not None:
-        told = " to ".join(_signed(bound, decimals) for bound in row["interval"])
     first, second = (number(score, decimals) for score in row["scores"])
     return {
         "part": shorten(screen.text(row["name"]), longest, screen.glyphs.cut),
         "A": first,
         "B": second,
         "difference": _signed(row["difference"], decimals),
-        "interval": told,
+        "interval": " to ".join(_signed(bound, decimals) for bound in row["interval"]),
         "p": f"{row['p']:.2g}",
     }
 
 
 def _signed(value: float, decimals: int) -> str:
-    return f"{value:+z.{decimals}f}"  # z: no negative zero
+    told = f"{value:+.{decimals}f}"
+    return told if float(told) else told[1:]  # no sign of zero
 
 
 def _style(row: Mapping[str, Any]) -> str:
     """The colour of the model whose side of zero the whole interval is on."""
-    low, high = row["interval"] or (0.0, 0.0)
+    low, high = row["interval"]
     return _STYLES[0] if low > 0 else _STYLES[1] if high < 0 else ""
 
 

@@ -16,7 +16,7 @@ def named(typed: str, spellings: Mapping[str, Sequence[str]], what: str) -> str:
     """The id that is meant: by itself, another spelling, or a part of one from a word on.
 
     What is closest counts alone: an id, a whole spelling, a beginning, an end, any other part.
-    Case, underscores and the number of spaces do not count.
+    Case, and how words are set apart (spaces, hyphens, underscores), do not count.
 
     Parameters
     ----------
@@ -37,14 +37,18 @@ def named(typed: str, spellings: Mapping[str, Sequence[str]], what: str) -> str:
         if found:
             told = listed(found, 5)
             raise InputError(f"{what} '{shown(typed)}' may be {told}: write more of one, or its id")
-    near = _near(normalised(typed), spellings)
+    near = _near(_plain(typed), spellings)
     hint = f"did you mean {listed(near, 3)}?" if near else f"it has {listed([*spellings], 5)}"
     raise InputError(f"no {what} '{shown(typed)}' in the release: {hint}")
 
 
+def _plain(text: str) -> str:
+    return normalised(text.replace("-", " "))
+
+
 def _near(plain: str, spellings: Mapping[str, Sequence[str]]) -> list[str]:
     """Ids in one of whose spellings a text occurs, else those that are spelt like it."""
-    owners = {normalised(text): key for key, more in spellings.items() for text in (*more, key)}
+    owners = {_plain(text): key for key, more in spellings.items() for text in (*more, key)}
     found = [text for text in owners if plain in text]
     found = found or difflib.get_close_matches(plain, owners, 3, 0.5)
     return [*dict.fromkeys(owners[text] for text in found)]
@@ -52,15 +56,15 @@ def _near(plain: str, spellings: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _rules(typed: str) -> Iterator[Callable[[str], bool]]:
     """What makes a spelling fit, the closest first."""
-    plain = normalised(typed)
+    plain = _plain(typed)
     yield lambda text: text == typed
-    yield lambda text: normalised(text) == plain
-    yield lambda text: normalised(text).startswith(plain)
+    yield lambda text: _plain(text) == plain
+    yield lambda text: _plain(text).startswith(plain)
     yield lambda text: plain in _tails(text)
     yield lambda text: any(tail.startswith(plain) for tail in _tails(text))
 
 
 def _tails(text: str) -> list[str]:
     """A spelling from each of its words on."""
-    plain = normalised(text)
+    plain = _plain(text)
     return [plain[word.start() :] for word in _WORD.finditer(plain)]

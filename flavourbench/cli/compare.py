@@ -11,9 +11,9 @@ from flavourbench.cli.studies import ReleaseOption, default_release
 
 EXAMPLES = """\b
 Examples:
-  fb compare cook-6 cook-8-5               the newest release of the study, or in ./releases
-  fb compare "GLM 5.2" opus                by display name, or a part of one
-  fb compare a b --release release --json  another release, with all tasks, as JSON"""
+  fb compare cook-6 cook-8-5          the newest release here, by id
+  fb compare "GLM 5.2" opus           by display name, or a part of one
+  fb compare a b --release r --json   another one, with all tasks, as JSON"""
 
 _HELP = "Id or display name of a model, or a part of one that no other has."
 

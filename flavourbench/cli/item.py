@@ -11,8 +11,8 @@ from flavourbench.cli.studies import ReleaseOption, default_release
 
 EXAMPLES = """\b
 Examples:
-  fb item test-1-pairing-007               by the end of its id
-  fb item panel-2-constraint-010 --release release --json"""
+  fb item test-1-pairing-007          the newest release here, by end of id
+  fb item t03 --release r --json      another one, as JSON"""
 
 
 def command(

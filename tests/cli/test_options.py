@@ -317,7 +317,7 @@ def test_help(fb):
     assert fb() == fb("-h") == shown, "without arguments, fb shows its help"
 
 
-@pytest.mark.parametrize("command", ["infer", "leaderboard", "verify"])
+@pytest.mark.parametrize("command", ["infer", "leaderboard", "compare", "item", "verify"])
 def test_help_of_a_command_ends_with_examples_one_a_line(fb, command):
     shown = fb(command, "--help")
     assert (shown.code, shown.err) == (0, [])

@@ -206,6 +206,7 @@ MODELS = {
         ("cook 6", "cook-6"),
         ("cook 8.5", "cook-8-5"),
         ("COOK-8", "cook-8-5"),
+        ("cook 8 5", "cook-8-5"),
         ("simulated  cook_6", "cook-6"),
         ("opus 5 (", "z/opus-5"),
         ("mini", "z/opus-5-mini"),
@@ -239,15 +240,15 @@ def test_names_that_are_not(typed: str, says: str) -> None:
     assert str(caught.value).isprintable()
 
 
-@given(st.lists(st.text("ab-_ 1", min_size=1, max_size=6), min_size=1, max_size=8, unique=True))
+@given(st.lists(st.text("ab-_ /1", min_size=1, max_size=6), min_size=1, max_size=8, unique=True))
 def test_every_id_and_beginning_is_found(ids: list[str]) -> None:
     """An id always; a beginning that only one has, where it is no whole id; else all are told."""
     spellings: dict[str, tuple[str, ...]] = dict.fromkeys(ids, ())
-    plain = {name: " ".join(name.replace("_", " ").split()) for name in ids}
+    plain = {name: " ".join(filter(None, re.split("[-_ ]", name))) for name in ids}
     for name in ids:
         assert named(name, spellings, "task") == name
         for typed in {name[:end] for end in range(1, len(name))} - {*ids}:
-            start = " ".join(typed.replace("_", " ").split())
+            start = " ".join(filter(None, re.split("[-_ ]", typed)))
             whole = [other for other in ids if plain[other] == start]
             fitting = whole or [other for other in ids if plain[other].startswith(start)]
             if len(fitting) == 1:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from benches.baseline import BaselineResult, published_way
 from benches.collect import bench_collect
 from benches.environment import bench_environment
+from benches.extension import bench_extension
 from benches.report import say, timed
 from benches.tasks import bench_tasks
 from fbcore.blocks import default_threads
@@ -293,6 +294,7 @@ def main() -> int:
     bench_memory()  # before anything large: a new process counts what the one before it held
     bench_collect(1 if quick else 3)
     bench_scaling(quick)
+    bench_extension(synthetic(201, 600) if quick else synthetic(501, 2000))
     if not quick:
         bench_peers(matrix)
     return 0

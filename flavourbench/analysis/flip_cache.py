@@ -80,10 +80,8 @@ class FlipCache:
         except (OSError, ValueError):  # ValueError: it is empty
             return None
         end = len(head) + self.draws * kind.itemsize
-        if len(data) != end + _SEAL_BYTES or data[: len(head)] != head:
-            return None
         with memoryview(data)[:end] as content:
-            if self._seal(path, content) != data[end:]:
+            if data[: len(head)] != head or data[end:] != self._seal(path, content):
                 return None
         return np.frombuffer(data, kind, self.draws, len(head))
 

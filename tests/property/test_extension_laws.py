@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from strategies import Table, bits, few, plans, score_rows, tables
 
 from fbcore.signflip import flip_sums
-from flavourbench.analysis import extension
+from flavourbench.analysis import extension, flip_cache
 from flavourbench.analysis.extension import Earlier, extend
 from flavourbench.analysis.flip_cache import FlipCache
 from flavourbench.analysis.inference import Inference, infer
@@ -199,6 +199,18 @@ def test_no_altered_byte_is_believed(tmp_path: Path) -> None:
     for size in range(len(content)):
         path.write_bytes(content[:size])
         assert cache.load(z[0]) is None, size
+
+
+def test_sums_in_another_byte_order_are_not_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a folder that two machines share."""
+    cache, z = cache_of(table_of().matrix(), PLAN, tmp_path)
+    header = flip_cache._header
+    with monkeypatch.context() as patched:
+        patched.setattr(flip_cache, "_header", lambda k, draws: header(k.newbyteorder(), draws))
+        cache.store(z, flip_sums(z, PLAN.flips, PLAN.seed).byteswap())
+    assert cache.load(z[0]) is None
 
 
 def test_sums_of_another_plan_are_not_found(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,10 @@ from fbcore.bootstrap import max_t
 from flavourbench.analysis.inference import Inference
 from flavourbench.analysis.published.layout import LEADERBOARD, PAIRWISE, panel_columns
 from flavourbench.analysis.published.tables import Line
+from flavourbench.checks import Check, failed, passed, result, unmade
 from flavourbench.errors import listed, shown
 
-Check = dict[str, Any]
+_SILENT = "not stated"
 _DEVIATIONS = 5.0
 #: Relative difference of a standard error between six strata and three pooled families of 178.
 _POOLING = 0.003
@@ -180,12 +181,11 @@ def _groups(lines: Sequence[Line], index: Mapping[str, int], inference: Inferenc
         for model, value in told
         if value != inference.group[index[model]]
     ]
+    check = f"{LEADERBOARD} groups"
+    if not told:
+        return unmade(check, _SILENT)
     detail = f"{len(told)} stated, {len(moved)} of them in another: {listed(moved)}"
-    return {
-        "check": f"{LEADERBOARD} groups",
-        "passed": len(moved) <= _MODELS if told else None,
-        "detail": detail.removesuffix(": ") if told else "not stated",
-    }
+    return result(check, len(moved) <= _MODELS, detail.removesuffix(": "), detail)
 
 
 # --- pairs -----------------------------------------------------------------------------------
@@ -246,15 +246,13 @@ def _decisions(
     wrong = [
         f"{line.cells['left']} and {line.cells['right']}" for line, at in moved if not near[at]
     ]
+    check = f"{PAIRWISE} decisions"
+    if not told:
+        return unmade(check, _SILENT)
     count = sum(flag for _, _, flag in told)
-    detail = f"{count} of {len(told)} resolved as stated, {len(moved)} decided otherwise"
-    if moved:
-        detail += f", {len(wrong)} of them not near the level"
-    return {
-        "check": f"{PAIRWISE} decisions",
-        "passed": not wrong if told else None,
-        "detail": f"{detail}{': ' if wrong else ''}{listed(wrong, 3)}" if told else "not stated",
-    }
+    detail = f"{count} of {len(told)} stated as resolved, {len(moved)} decided otherwise"
+    far = f"{detail}, {len(wrong)} of them not near the level: {listed(wrong, 3)}"
+    return result(check, not wrong, detail, far)
 
 
 # --- both ------------------------------------------------------------------------------------
@@ -269,24 +267,22 @@ def _same(file: str, what: str, stated: Sequence[str], known: Mapping[str, int])
         for names, which in ((more, "without observations"), (lacks, "not stated"))
         if names
     ]
-    detail = "; ".join(parts) or f"{len(known)}, each once"
-    return {"check": f"{file} {what}", "passed": not parts, "detail": detail}
+    return result(f"{file} {what}", not parts, f"{len(known)}, each once", "; ".join(parts))
 
 
 def _judged(check: str, cells: Sequence[Cell]) -> Check:
     if not cells:
-        return {"check": check, "passed": None, "detail": "not stated"}
+        return unmade(check, _SILENT)
     wrong = [cell for cell in cells if not cell.agrees]
     if not wrong:
         exact = all(cell.low == cell.high for cell in cells)
         how = "to the digits stated" if exact else "within Monte-Carlo error"
-        return {"check": check, "passed": True, "detail": f"{len(cells)} agree {how}"}
+        return passed(check, f"{len(cells)} agree {how}")
     first = wrong[0]
     span = f"{first.low:.8g} to {first.high:.8g}"
     derived = f"{first.low:.8g}" if first.low == first.high else span
-    return {
-        "check": check,
-        "passed": False,
-        "detail": f"{len(wrong)} of {len(cells)} differ, as {shown(first.what, 120)}:"
+    return failed(
+        check,
+        f"{len(wrong)} of {len(cells)} differ, as {shown(first.what, 120)}:"
         f" {first.stated:.8g} stated, {derived} derived",
-    }
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,7 @@ from flavourbench.analysis.answers import Evidence
 from flavourbench.analysis.published import layout
 from flavourbench.analysis.published.observations import observation_lines
 from flavourbench.analysis.published.tables import leaderboard_csv, pairwise_csv
-from flavourbench.analysis.release import RELEASE, read_evidence
-from flavourbench.analysis.release.layout import BOARD, PAIRS
-from flavourbench.artifact import read_parquet
+from flavourbench.analysis.release import read_release
 from flavourbench.errors import listed
 from flavourbench.folders import check_place, new_folder
 from flavourbench.tasks.published import PANEL_KEYS, published_rows
@@ -52,12 +49,11 @@ def export_release(release: Path, path: Path, *, force: bool = False) -> dict[st
         A file of the release is missing, altered or not listed.
     """
     check_folder(path, force=force)
-    contents = RELEASE.read(release, BOARD, PAIRS)
-    evidence = read_evidence(release)
-    label = contents.manifest["label"]
+    found = read_release(release)
+    evidence, label = found.evidence, found.board["label"]
     files = {
-        layout.LEADERBOARD: leaderboard_csv(json.loads(contents.files[BOARD])),
-        layout.PAIRWISE: pairwise_csv(read_parquet(contents.files[PAIRS]).to_pylist()),
+        layout.LEADERBOARD: leaderboard_csv(found.board),
+        layout.PAIRWISE: pairwise_csv(found.pairs.to_pylist()),
     }
     if evidence is not None:
         files[layout.TASKS] = _lines(published_rows(_with_panels(evidence.tasks)))
@@ -70,7 +66,7 @@ def export_release(release: Path, path: Path, *, force: bool = False) -> dict[st
     return {
         "folder": str(path),
         "files": sorted(files),
-        "root": contents.manifest["root"],
+        "root": dict(found.root),
         "label": label,
         **_core_of(evidence),
     }

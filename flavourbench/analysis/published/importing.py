@@ -7,23 +7,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from flavourbench.analysis.answers import Evidence, coverage_of
 from flavourbench.analysis.core import Core, freeze
 from flavourbench.analysis.published import layout
 from flavourbench.analysis.published.observations import Seen, read_observations
 from flavourbench.analysis.published.tables import Line, read_table
+from flavourbench.checks import Check, passed, unmade
 from flavourbench.errors import InputError, listed, shown
 from flavourbench.folders import is_file, is_folder
 from flavourbench.tasks.taskset import TaskSet
-from flavourbench.tasks.verify import Check, imported
+from flavourbench.tasks.verify import imported
 
-_SCORES = {
-    "check": "score maps",
-    "passed": None,
-    "detail": "follow in the environment that scored the tasks: see `fb tasks verify`",
-}
+_SCORES = unmade(
+    "score maps", "follow in the environment that scored the tasks: see `fb tasks verify`"
+)
 
 
 @dataclass(frozen=True)
@@ -136,18 +134,18 @@ def _check_stated(path: Path, stated: set[str], core: Core) -> None:
         )
 
 
-def _rows_check(seen: Seen) -> dict[str, Any]:
+def _rows_check(seen: Seen) -> Check:
     valid = sum(cell.bps is not None for cell in seen.cells.values())
     later = f"; {seen.others} of later repeats are left out" if seen.others else ""
-    return {
-        "check": "observations",
-        "passed": True,
-        "detail": f"{len(seen.cells)} of {len(seen.routes)} models, each once over one route;"
+    return passed(
+        "observations",
+        f"{len(seen.cells)} of {len(seen.routes)} models, no cell twice, a model over one route;"
         f" scores of {valid} valid ones are those of the score maps{later}",
-    }
+    )
 
 
-def _core_check(core: Core, stated: set[str]) -> dict[str, Any]:
+def _core_check(core: Core, stated: set[str]) -> Check:
     frozen = f"{core.size} tasks of each panel and family by seed {core.seed}"
-    told = "those that in_core states" if stated else "no row states which tasks were ranked"
-    return {"check": "core", "passed": True if stated else None, "detail": f"{frozen}: {told}"}
+    if not stated:
+        return unmade("core", f"{frozen}: no row states which tasks were ranked")
+    return passed("core", f"{frozen}: those that in_core states")

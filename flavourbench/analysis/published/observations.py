@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flavourbench.analysis.answers import Evidence, Model, Observation
-from flavourbench.analysis.core import MISSING
+from flavourbench.analysis.core import MISSING, check_routes
 from flavourbench.collect.outcomes import ANSWERED, OUTCOMES, TRANSPORT, UNPARSEABLE
 from flavourbench.errors import InputError, shown
 from flavourbench.identity import json_sha256
@@ -22,7 +22,7 @@ from flavourbench.tasks.published import PANEL_KEYS
 from flavourbench.tasks.reward import score_of
 from flavourbench.tasks.taskset import Task, TaskSet, check_text
 
-_ROUTE_RECIPE = "flavourbench-published-route/1"
+ROUTE_RECIPE = "flavourbench-published-route/1"
 #: How a model was asked, as far as a row says so; one that is null says nothing.
 _ROUTE_KEYS = ("route_digest", "requested_model", "served_model", "provider")
 #: Other names of keys.
@@ -51,13 +51,22 @@ class Seen:
     others: int = 0
 
     def models(self, names: Mapping[str, str], source: Mapping[str, str]) -> tuple[Model, ...]:
-        """The models by id; where no digest of the route is stated, that of what is known."""
+        """The models by id. Their digests cover what the rows say of a route, its own included.
+
+        Raises
+        ------
+        InputError
+            Two models have one digest of a route.
+        """
+        check_routes(
+            [(m, r["route_digest"]) for m, r in self.routes.items() if "route_digest" in r]
+        )
         found = []
         for slot, stated in sorted(self.routes.items()):
-            route = {"recipe": _ROUTE_RECIPE, "model_id": slot, **stated}
-            digest = route.pop("route_digest", None) or json_sha256(route)
+            simulated = slot in self.simulated
+            route = {"recipe": ROUTE_RECIPE, "model_id": slot, "simulated": simulated, **stated}
             name = names.get(slot, slot)
-            found.append(Model(slot, name, digest, route, source, slot in self.simulated))
+            found.append(Model(slot, name, json_sha256(route), route, source, simulated))
         return tuple(found)
 
     def observations(self, tasks: TaskSet) -> tuple[Observation, ...]:
@@ -235,6 +244,13 @@ def _json(value: Any) -> str:
     return shown(compact(value))
 
 
+def _stated_route(model: Model) -> dict[str, str]:
+    """What a row says of a route: of one that was imported what it said before."""
+    if model.route.get("recipe") != ROUTE_RECIPE:
+        return {"route_digest": model.route_digest}
+    return {key: model.route[key] for key in _ROUTE_KEYS if key in model.route}
+
+
 def observation_lines(evidence: Evidence) -> Iterator[str]:
     """The lines of the file, without line ends, by model and task; missing cells are left out."""
     models = {model.slot: model for model in evidence.models}
@@ -248,7 +264,7 @@ def observation_lines(evidence: Evidence) -> Iterator[str]:
             "task_id": seen.task_id,
             "release_panel": panels[seen.task_id],
             "repeat": 0,
-            "route_digest": model.route_digest,
+            **_stated_route(model),
             "outcome": seen.outcome,
             "reason": seen.reason,
             "valid": seen.bps is not None,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fbcore.bootstrap import max_t
+from fbcore.ranks import rank_groups
 from flavourbench.analysis.inference import Inference
 from flavourbench.analysis.published.layout import LEADERBOARD, PAIRWISE, panel_columns
 from flavourbench.analysis.published.tables import Line
@@ -28,8 +29,8 @@ _DEVIATIONS = 5.0
 _POOLING = 0.003
 #: Half of the last printed digit, and a little for the rounding of float64.
 _HALF = 0.501
-#: Ranks by which a bootstrap rank interval may differ, and models by which the groups may.
-_RANKS, _MODELS = 1, 1
+#: Ranks by which the end of a bootstrap rank interval may differ.
+_RANKS = 1
 
 
 class Cell(NamedTuple):
@@ -72,6 +73,7 @@ def compared(
     checks = []
     if leaderboard is not None:
         checks += _board_checks(leaderboard, inference)
+        checks.append(_groups(leaderboard, _stated_decisions(pairwise or (), inference), inference))
     if pairwise is not None:
         checks += _pair_checks(pairwise, inference)
     return checks
@@ -95,7 +97,7 @@ def _board_checks(lines: Sequence[Line], inference: Inference) -> list[Check]:
                     low, high = float(numbers.low[at]), float(numbers.high[at])
                     cells.append(Cell(name, *figure, low, high))
         checks.append(_judged(f"{LEADERBOARD} {what}", cells))
-    return [*checks, _groups(known, index, inference)]
+    return checks
 
 
 def _board_columns(inference: Inference) -> dict[str, dict[str, _Numbers]]:
@@ -172,33 +174,66 @@ def _p_slack(p: NDArray[np.float64], inference: Inference) -> NDArray[np.float64
     return root / 2 + np.sqrt(root * (2 * p + 2 / flips) + root**2 / 4)
 
 
-def _groups(lines: Sequence[Line], index: Mapping[str, int], inference: Inference) -> Check:
-    """Groups hang on single decisions near the level, so some model may be in another."""
-    stated = [(line.cells["model_id"], line.figure("group")) for line in lines]
-    told = [(model, figure.value) for model, figure in stated if figure is not None]
-    moved = [
-        f"{shown(model)} in {value:g}, not {inference.group[index[model]]}"
-        for model, value in told
-        if value != inference.group[index[model]]
-    ]
+def _groups(
+    lines: Sequence[Line], decisions: NDArray[np.bool_] | None, inference: Inference
+) -> Check:
+    """Groups follow from decisions: from those stated, or else from ours, which may differ."""
     check = f"{LEADERBOARD} groups"
+    stated = {line.cells["model_id"]: line.figure("group") for line in lines}
+    told = {model: figure.value for model, figure in stated.items() if figure is not None}
     if not told:
         return unmade(check, _SILENT)
-    detail = f"{len(told)} stated, {len(moved)} of them in another: {listed(moved)}"
-    return result(check, len(moved) <= _MODELS, detail.removesuffix(": "), detail)
+    groups = inference.group if decisions is None else rank_groups(inference.order, decisions)
+    found = dict(zip(inference.matrix.models, groups.tolist(), strict=True))
+    moved = [
+        f"{model} in {value:g}, not {found[model]}"
+        for model, value in told.items()
+        if value != found.get(model, value)
+    ]
+    source = "those found" if decisions is None else "the decisions stated"
+    detail = f"{len(told)} stated, {len(moved)} of them other than by {source}"
+    if not moved:
+        return passed(check, detail)
+    detail = f"{detail}: {listed(moved, 3)}"
+    if decisions is None and _near(inference).any():
+        return unmade(check, f"{detail}; some decisions are near the level")
+    return failed(check, detail)
 
 
 # --- pairs -----------------------------------------------------------------------------------
 
 
-def _pair_checks(lines: Sequence[Line], inference: Inference) -> list[Check]:
-    pairs, models = inference.pairs, inference.matrix.models
-    number = {
-        frozenset((models[left], models[right])): at
-        for at, (left, right) in enumerate(
-            zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
-        )
+def _pair_numbers(inference: Inference) -> dict[frozenset[str], int]:
+    """Index of each pair by its two ids."""
+    models, pairs = inference.matrix.models, inference.pairs
+    both = zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
+    return {frozenset((models[left], models[right])): at for at, (left, right) in enumerate(both)}
+
+
+def _stated_decisions(lines: Sequence[Line], inference: Inference) -> NDArray[np.bool_] | None:
+    """Which pairs are stated as resolved: bool [M, M], or None unless all are there."""
+    number, pairs = _pair_numbers(inference), inference.pairs
+    stated = {
+        number.get(frozenset((line.cells["left"], line.cells["right"]))): line.flag("resolved")
+        for line in lines
     }
+    flags = [stated.get(at) for at in range(len(number))]
+    if None in flags:
+        return None
+    square = np.zeros((len(inference.matrix.models),) * 2, np.bool_)
+    square[pairs.left, pairs.right] = square[pairs.right, pairs.left] = flags
+    return square
+
+
+def _near(inference: Inference) -> NDArray[np.bool_]:
+    """Pairs so near the level that other random signs may decide otherwise: bool [P]."""
+    pairs, flips = inference.pairs, inference.plan.flips
+    spread = pairs.p.size * np.sqrt(2 * pairs.p / flips)
+    return np.abs(pairs.holm_p - inference.plan.alpha) <= _DEVIATIONS * spread
+
+
+def _pair_checks(lines: Sequence[Line], inference: Inference) -> list[Check]:
+    pairs, models, number = inference.pairs, inference.matrix.models, _pair_numbers(inference)
     names = {" and ".join(sorted(key)): at for key, at in number.items()}
     known = [
         (line, number[key], line.cells["left"] == models[pairs.left[number[key]]])
@@ -208,7 +243,6 @@ def _pair_checks(lines: Sequence[Line], inference: Inference) -> list[Check]:
     stated = [" and ".join(sorted((line.cells["left"], line.cells["right"]))) for line in lines]
     checks = [_same(PAIRWISE, "pairs", stated, names)]
     slack = _p_slack(pairs.p, inference)
-    holm = slack * len(number)
     exact = {"differences": ("mean_difference", pairs.difference)}
     exact["effect sizes"] = ("cohen_dz", pairs.dz)
     for what, (column, values) in exact.items():
@@ -217,12 +251,11 @@ def _pair_checks(lines: Sequence[Line], inference: Inference) -> list[Check]:
         checks.append(_judged(f"{PAIRWISE} {what}", cells))
     for what, column, values, error in (
         ("p values", "sign_flip_p", pairs.p, slack),
-        ("Holm p values", "holm_p", pairs.holm_p, holm),
+        ("Holm p values", "holm_p", pairs.holm_p, slack * len(number)),
     ):
         spans = [(line, values[at] - error[at], values[at] + error[at]) for line, at, _ in known]
         checks.append(_judged(f"{PAIRWISE} {what}", _pair_cells(column, spans)))
-    near = np.abs(pairs.holm_p - inference.plan.alpha) <= holm
-    return [*checks, _decisions([(line, at) for line, at, _ in known], near, inference)]
+    return [*checks, _decisions([(line, at) for line, at, _ in known], inference)]
 
 
 def _pair_cells(column: str, spans: Iterable[tuple[Line, float, float]]) -> list[Cell]:
@@ -236,11 +269,9 @@ def _pair_cells(column: str, spans: Iterable[tuple[Line, float, float]]) -> list
     return cells
 
 
-def _decisions(
-    lines: Sequence[tuple[Line, int]], near: NDArray[np.bool_], inference: Inference
-) -> Check:
+def _decisions(lines: Sequence[tuple[Line, int]], inference: Inference) -> Check:
     """Whether the same pairs are resolved; one whose Holm p is near the level may differ."""
-    resolved = inference.pairs.resolved
+    resolved, near = inference.pairs.resolved, _near(inference)
     told = [(line, at, flag) for line, at in lines if (flag := line.flag("resolved")) is not None]
     moved = [(line, at) for line, at, flag in told if flag != resolved[at]]
     wrong = [

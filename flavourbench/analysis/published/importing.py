@@ -139,7 +139,7 @@ def _rows_check(seen: Seen) -> Check:
     later = f"; {seen.others} of later repeats are left out" if seen.others else ""
     return passed(
         "observations",
-        f"{len(seen.cells)} of {len(seen.routes)} models, no cell twice, a model over one route;"
+        f"{len(seen.cells)} cells of {len(seen.routes)} models, none twice, a model over one route;"
         f" scores of {valid} valid ones are those of the score maps{later}",
     )
 

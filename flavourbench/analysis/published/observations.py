@@ -163,6 +163,11 @@ def _take_route(
 def _take_ranked(seen: Seen, task: Task, row: Mapping[str, Any]) -> None:
     """Note whether a task is ranked, if the row says so."""
     ranked = _flag(row, "in_core")
+    if ranked and not task.ranked:
+        raise InputError(
+            f"in_core of task {shown(task.id)} is true, but its family, {shown(task.family)}, is"
+            " never ranked: use false"
+        )
     if ranked is not None and seen.ranked.setdefault(task.id, ranked) != ranked:
         raise InputError(
             f"in_core of task {shown(task.id)} is {_json(ranked)}, that of another row is not: a"

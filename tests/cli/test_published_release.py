@@ -564,3 +564,17 @@ def test_the_release_of_answers_goes_out_without_them(fb: Command) -> None:
     options = ("--draws", "40", "--flips", "300", "--core-seed", "seed")
     assert fb("release", "import", "out", "--out", "r2", *options).code == 0
     same_evidence(fb.folder / "r", fb.folder / "r2")
+
+
+def test_files_keys_and_columns_are_documented(exported: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "release-format.md").read_text("utf-8")
+    section = text[text.index("## The published layout") :]
+    for name in (*FILES, BOARD, PAIRS, "NOTE.txt"):
+        assert f"| `{name}` |" in section
+    for name in (BOARD, PAIRS):
+        row = next(line for line in section.splitlines() if line.startswith(f"| `{name}` |"))
+        told = {column for part in re.findall("`([^`]+)`", row) for column in part.split(", ")}
+        families = {"substitution", "pairing", "constraint"}
+        assert {*table(exported / name)[0]} - families == told - {name, "…"}
+    keys = {key for row in json_rows(exported / FILES[1]) for key in row}
+    assert keys <= {*re.findall("`([a-z_]+)`", section)}

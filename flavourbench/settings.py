@@ -9,7 +9,7 @@ import math
 import re
 import string
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -133,6 +133,9 @@ class Table:
             near = difflib.get_close_matches(key, self._known - self._values.keys(), 1)
             hint = f"is it {near[0]}?" if near else "leave it out"
             raise InputError(f"{self._name(key)} is unknown here: {hint}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
 
     def __contains__(self, key: str) -> bool:
         self._known.add(key)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from flavourbench.analysis.answers import Answer, Answers, Model, coverage_of
 from flavourbench.analysis.core import Coverage
@@ -19,7 +20,7 @@ from flavourbench.identity import file_sha256, json_sha256
 from flavourbench.tasks.parsing import parser_named
 from flavourbench.tasks.responses import read_responses
 from flavourbench.tasks.reward import Grade, grades
-from flavourbench.tasks.taskset import TaskSet
+from flavourbench.tasks.taskset import TaskSet, check_text
 
 _FILE_RECIPE = "flavourbench-responses/1"
 
@@ -70,25 +71,31 @@ def journal_answers(path: Path, slots: Sequence[str], tasks: TaskSet) -> Answers
         return Answers(tuple(_model(database, block) for block in chosen), tuple(rows))
 
 
-def response_answers(files: Sequence[Path], tasks: TaskSet) -> Answers:
+def response_answers(
+    files: Sequence[Path], tasks: TaskSet, names: Mapping[str, str] = MappingProxyType({})
+) -> Answers:
     """Answers in hand: one file of responses a model, whose slot is the stem of its name.
+
+    Parameters
+    ----------
+    names : display names by slot; by default the slot
 
     Raises
     ------
     InputError
-        See :func:`.responses.read_responses`.
+        A name of a file that cannot be printed, or see :func:`.responses.read_responses`.
     """
     parse = parser_named(tasks.parser)
     models, rows = [], []
     for file in files:
-        slot = file.stem
+        slot = check_text(f"slot of {shown(file, 200)}", file.stem)
         for task_id, text in read_responses(file, tasks).items():
             read = parse(text, tasks.by_id[task_id].choices)
             outcome = ANSWERED if read.selection is not None else UNPARSEABLE
             rows.append(Answer(slot, task_id, 0, outcome, read.reason or "", text, None))
         route = {"recipe": _FILE_RECIPE, "slot": slot}
         source = {"kind": "responses", "content_sha256": file_sha256(file)}
-        models.append(Model(slot, slot, json_sha256(route), route, source))
+        models.append(Model(slot, names.get(slot, slot), json_sha256(route), route, source))
     return Answers(tuple(models), tuple(rows))
 
 

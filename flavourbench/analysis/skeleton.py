@@ -32,6 +32,7 @@ roster = "roster.toml"
 journal = "journal.sqlite"
 # Or, instead of these two, answers in hand: a folder with a file SLOT.jsonl for each model.
 # responses = "responses"
+# Their display names stand at the end of this file, where they differ: [names] and SLOT = "Name".
 
 # The common core (fb freeze): tasks that every model answered validly, chosen blind to scores.
 [core]

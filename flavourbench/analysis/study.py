@@ -38,6 +38,7 @@ class Study:
     panels : panel folders, published task files or names of bundled panels
     roster, journal : of a collection; None where answers are in hand
     responses : folder of response files, one a model, or None
+    names : slot of a response file → display name, where it has another
     core_seed, core_size : of the common core; None is the largest
     plan : of the analysis
     """
@@ -49,6 +50,7 @@ class Study:
     roster: Path | None
     journal: Path | None
     responses: Path | None
+    names: Mapping[str, str]
     core_seed: str
     core_size: int | None
     plan: Plan
@@ -103,7 +105,7 @@ class Study:
     def read_coverage(self, tasks: TaskSet) -> Coverage:
         """How the cells of all models ended, nothing else."""
         if self.responses is not None:
-            return response_answers(self._files(), tasks).coverage(tasks)
+            return response_answers(self._files(), tasks, self.names).coverage(tasks)
         found = journal_coverage(self.journal_path(), self.slots(), tasks)
         self._check_routes(found.models)
         return found
@@ -111,16 +113,23 @@ class Study:
     def read_answers(self, tasks: TaskSet, slots: Sequence[str]) -> Answers:
         """All that some models answered."""
         if self.responses is not None:
-            return response_answers([f for f in self._files() if f.stem in slots], tasks)
+            files = [file for file in self._files() if file.stem in slots]
+            return response_answers(files, tasks, self.names)
         found = journal_answers(self.journal_path(), slots, tasks)
         self._check_routes([(model.slot, model.route_digest) for model in found.models])
         return found
 
     def _files(self) -> list[Path]:
         folder = self.responses or self.folder
-        found = sorted(folder.glob("*.jsonl")) if is_folder(folder) else []
+        found = sorted(folder.glob("[!.]*.jsonl")) if is_folder(folder) else []
         if not found:
             raise InputError(f"{shown(folder, 200)}: no response file (SLOT.jsonl) in it")
+        alien = sorted(self.names.keys() - {file.stem for file in found})
+        if alien:
+            raise InputError(
+                f"{shown(self.folder / STUDY, 200)}: names has {listed(alien)}, but"
+                f" {shown(folder, 200)} has no file SLOT.jsonl of it: correct one of them"
+            )
         return found
 
     def _check_routes(self, models: Sequence[tuple[str, str]]) -> None:
@@ -177,6 +186,8 @@ def _parse(folder: Path, values: Mapping[str, Any]) -> Study:
         if both:
             raise InputError(f"responses and {both[0]}: keep one, answers are in hand or asked for")
     asked = responses is None
+    if asked and "names" in top:
+        raise InputError("names go with responses: those of models that are asked stand in roster")
     core = top.table("core") if "core" in top else Table("core", {})
     study = Study(
         folder=folder,
@@ -186,6 +197,7 @@ def _parse(folder: Path, values: Mapping[str, Any]) -> Study:
         roster=place("roster", "roster.toml") if asked else None,
         journal=place("journal", "journal.sqlite") if asked else None,
         responses=responses,
+        names=_names(top),
         core_seed=core.line("seed") if "seed" in core else str(Plan().seed),
         core_size=_size(core),
         plan=_plan(top.table("plan") if "plan" in top else Table("plan", {})),
@@ -193,6 +205,15 @@ def _parse(folder: Path, values: Mapping[str, Any]) -> Study:
     core.done()
     top.done()
     return study
+
+
+def _names(top: Table) -> dict[str, str]:
+    if "names" not in top:
+        return {}
+    table = top.table("names")
+    names = {slot: table.line(slot) for slot in table}
+    table.done()
+    return names
 
 
 def _panel(folder: Path, name: str) -> Path:

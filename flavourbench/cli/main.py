@@ -28,6 +28,7 @@ from flavourbench.cli import (
 from flavourbench.cli import compile as compiling
 from flavourbench.cli.entry import STOPS, Stopped
 from flavourbench.cli.env.app import app as env_app
+from flavourbench.cli.release.app import app as release_app
 from flavourbench.cli.tasks.app import app as tasks_app
 from flavourbench.errors import FlavourBenchError, os_reason, shown
 
@@ -59,6 +60,7 @@ app.command("collect", epilog=collect.EXAMPLES)(collect.command)
 app.command("status", epilog=status.EXAMPLES)(status.command)
 app.add_typer(env_app, name="env")
 app.add_typer(tasks_app, name="tasks")
+app.add_typer(release_app, name="release")
 
 
 def _version(value: bool) -> None:

@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,20 @@ def json_lines(path: Path, digest: Any = None) -> Iterator[tuple[int, dict[str, 
 def compact(value: Any) -> str:
     """JSON with sorted keys and no blanks, numbers as they were read; a line of a file."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def check_unicode(row: Mapping[str, Any]) -> None:
+    """Refuse half of a surrogate pair anywhere in a row: neither JSON nor Parquet can hold it.
+
+    Raises
+    ------
+    InputError
+        There is one.
+    """
+    try:
+        compact(row).encode()
+    except UnicodeEncodeError as error:
+        raise InputError("holds half of a surrogate pair, which is no Unicode text") from error
 
 
 def _object(line: bytes, where: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from flavourbench.errors import InputError, listed, shown
 from flavourbench.tasks.design import TaskDesign, read_design
-from flavourbench.tasks.jsonl import compact, json_lines
+from flavourbench.tasks.jsonl import check_unicode, compact, json_lines
 from flavourbench.tasks.labels import LABELS, PORTFOLIOS
 from flavourbench.tasks.parsing import PARSERS
 from flavourbench.tasks.taskset import REGIONAL, Task, TaskSet, check_scores, check_text
@@ -43,7 +43,7 @@ _KEYS: dict[str, type] = {
 }
 _ORACLE = "oracle_reference"
 #: Where a row says which panel it belongs to, the first that is there.
-_PANEL_KEYS = ("release_panel", "source_panel")
+PANEL_KEYS = ("release_panel", "source_panel")
 #: Keys of our own, in exports of compiled panels only.
 _MASK_KEY, _PARSER_KEY, _RANKED_KEY, _ORIGIN_KEY = "feasible_mask", "parser", "ranked", "compiled"
 _HEX = re.compile("[0-9a-f]{14}")
@@ -78,11 +78,11 @@ def read_published(path: Path) -> TaskSet:
         except InputError as error:
             raise InputError(f"{shown(path, 200)} line {number}: {error}") from error
         rows.append((number, row, task))
-    named = [any(key in row for key in _PANEL_KEYS) for _, row, _ in rows]
+    named = [any(key in row for key in PANEL_KEYS) for _, row, _ in rows]
     if any(named) and not all(named):
         number = rows[named.index(False)][0]
         raise InputError(
-            f"{shown(path, 200)} line {number}: names no panel ({' or '.join(_PANEL_KEYS)}), other"
+            f"{shown(path, 200)} line {number}: names no panel ({' or '.join(PANEL_KEYS)}), other"
             " lines do: do not mix panels"
         )
     environment, design = _origin(path, rows)
@@ -118,10 +118,7 @@ def _origin(
 
 
 def _task(row: Mapping[str, Any], stem: str) -> Task:
-    try:
-        compact(row).encode()
-    except UnicodeEncodeError as error:
-        raise InputError("holds half of a surrogate pair, which is no Unicode text") from error
+    check_unicode(row)
     for key, kind in (*_KEYS.items(), (_ORACLE, dict)):
         if key not in row:
             raise InputError(f"key {key} is missing: a published task has {', '.join(_KEYS)}")
@@ -132,7 +129,7 @@ def _task(row: Mapping[str, Any], stem: str) -> Task:
     parser = row.get(_PARSER_KEY, _PARSER)
     if not isinstance(parser, str) or parser not in PARSERS:
         raise InputError(f"parser is {shown(parser)}: known are {', '.join(PARSERS)}")
-    panel = next((row[key] for key in _PANEL_KEYS if key in row), stem)
+    panel = next((row[key] for key in PANEL_KEYS if key in row), stem)
     task = Task(
         id=check_text("task_id", row["task_id"]),
         panel=check_text("panel", panel),

@@ -60,7 +60,7 @@ def read_responses(path: Path, tasks: TaskSet) -> dict[str, str]:
         raise InputError(
             f"{shown(path, 200)} line {first_unknown}: {len(unknown)} of {len(lines)} answers are"
             f" to no task of {listed([*tasks.panels])}: {listed(unknown, 5)}; name their panel"
-            " with --tasks, or leave them out"
+            " (--tasks, or panels in study.toml), or leave them out"
         )
     return found
 

@@ -128,7 +128,9 @@ def _model(model: Model, evidence: Evidence) -> dict[str, Any]:
         "route_digest": json_sha256(stated),
         "route": route,
         "source": dict(model.source),
-        "simulated": local and is_simulated(dialect.removeprefix(LOCAL)),
+        # Of a route that was imported no more is known than it says.
+        "simulated": (local and is_simulated(dialect.removeprefix(LOCAL)))
+        or route.get("simulated") is True,
         "added": model.slot in evidence.added,
     }
 

@@ -1,0 +1,1 @@
+"""``fb release``: releases in the published layout, one file per command."""

@@ -304,6 +304,25 @@ def test_an_engine_without_shared_memory_changes_no_bit() -> None:
     assert found == bits(infer(matrix, plan))
 
 
+@pytest.mark.parametrize("high", [1000, 2**40])
+def test_sums_of_flips_depend_on_no_engine_or_block(
+    high: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    z = np.random.default_rng(2).integers(-high, high, (35, 40))
+    found = [signflip.flip_sums(z, 9001, 4243, engine=Remote())]  # first, as above
+    found += [signflip.flip_sums(z, 9001, 4243, threads) for threads in (1, 2, 3)]
+    monkeypatch.setattr(signflip, "_DRAW_BLOCK", 257)
+    with ThreadPoolExecutor(3) as pool:
+        found += [signflip.flip_sums(z, 9001, 4243, 3, engine) for engine in (None, pool)]
+    assert len({str(bits(sums)) for sums in found}) == 1
+    observed, rows = z.sum(axis=1), found[0]
+    counts = [
+        bits(signflip.exceedances(rows, rows[:3], observed, observed[:3], threads=threads))
+        for threads in (1, 2, 3)
+    ]
+    assert counts[0] == counts[1] == counts[2]
+
+
 def test_progress_adds_up_to_the_whole() -> None:
     done: dict[str, int] = {}
     totals: dict[str, int] = {}

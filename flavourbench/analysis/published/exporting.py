@@ -18,18 +18,6 @@ from flavourbench.tasks.published import PANEL_KEYS, published_rows
 from flavourbench.tasks.taskset import TaskSet
 
 
-def check_folder(path: Path, *, force: bool = False) -> None:
-    """Say before reading what :func:`export_release` would say of its folder.
-
-    Raises
-    ------
-    InputError
-        ``path`` exists (and ``force`` is not given or it is no such folder), or its place
-        cannot be written.
-    """
-    check_place(path, force=force, kept=_foreign)
-
-
 def export_release(release: Path, path: Path, *, force: bool = False) -> dict[str, Any]:
     """Write a release in the published layout.
 
@@ -44,11 +32,12 @@ def export_release(release: Path, path: Path, *, force: bool = False) -> dict[st
     Raises
     ------
     InputError
-        ``release`` is none, or see :func:`check_folder`.
+        ``release`` is none; ``path`` exists (and ``force`` is not given or it is no such
+        folder), or its place cannot be written; or a family bears the name of a column.
     CheckError
         A file of the release is missing, altered or not listed.
     """
-    check_folder(path, force=force)
+    check_place(path, force=force, kept=_foreign)
     found = read_release(release)
     evidence, label = found.evidence, found.board["label"]
     files = {

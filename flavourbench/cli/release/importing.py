@@ -14,7 +14,7 @@ DEFAULT = Plan()
 EXAMPLES = """\b
 Examples:
   fb release import published --out release
-  fb release import published --out release --size 89 --core-seed "my seed" """
+  fb release import published --out release --size 89 --core-seed 7"""
 
 
 def command(

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ class Kind:
         (folder / self.seal).write_bytes(_seal(digest))
         return digest
 
-    def read(self, path: Path, *names: str) -> Contents:
+    def read(self, path: Path, *names: str, also: Sequence[str] = ()) -> Contents:
         """Read a folder whose seal and files agree with their digests.
 
         All is of one folder, even if another process replaces it meanwhile.
@@ -115,6 +115,7 @@ class Kind:
         Parameters
         ----------
         names : files whose bytes are wanted; the others are only checked
+        also : files whose bytes are wanted too, where there are such
 
         Raises
         ------
@@ -126,13 +127,13 @@ class Kind:
         for _ in range(_TRIES):
             with _watched(path) as replaced:
                 try:
-                    return self._read(path, names)
+                    return self._read(path, names, also)
                 except FlavourBenchError:
                     if not replaced():
                         raise
         raise InputError(f"{shown(path, 200)} is replaced again and again: read it later")
 
-    def _read(self, path: Path, names: tuple[str, ...]) -> Contents:
+    def _read(self, path: Path, names: Sequence[str], also: Sequence[str]) -> Contents:
         where = shown(path, 200)
         if not os.path.lexists(path):
             raise InputError(f"{where}: no such file or directory")
@@ -143,7 +144,9 @@ class Kind:
             missing = [key for key in ("files", *self.keys) if key not in manifest]
             if missing:
                 raise CheckError(f"{where}: {MANIFEST} has no {listed(missing)}")
-            return Contents(manifest, self._checked(path, manifest["files"], names))
+            listing = manifest["files"]
+            wanted = (*names, *(name for name in also if name in listing))
+            return Contents(manifest, self._checked(path, listing, wanted))
         except OSError as error:
             raise InputError(f"cannot read {os_reason(error, path)}") from error
         except (LookupError, TypeError, AttributeError) as error:

@@ -122,7 +122,7 @@ def unmoved_warning(matrix: ScoreMatrix, se: NDArray[np.float64]) -> list[str]:
 def _warnings(matrix: ScoreMatrix, plan: Plan, varies: NDArray[np.bool_]) -> list[str]:
     found = []
     if matrix.label:
-        found.append(f"These scores are a {matrix.label}.")
+        found.append(f"About these scores: {matrix.label}.")
     floor = floor_warning(matrix, plan)
     if floor is not None:
         found.append(floor)

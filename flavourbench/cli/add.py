@@ -91,8 +91,8 @@ def command(
     parent = RELEASES if study is None else study.releases
     check_output(out, force, parent)
     load_arrow()
-    earlier, before = read_earlier(path)
-    matrix, evidence = _enlarged(path, earlier, study, model or [], responses, scores)
+    earlier, before, evidence = read_earlier(path)
+    matrix, evidence = _enlarged(earlier, evidence, study, model or [], responses, scores)
     if cache is None and study is not None:
         cache = study.folder / CACHE
     with progress_bar() as progress:
@@ -112,8 +112,8 @@ def command(
 
 
 def _enlarged(
-    path: Path,
     earlier: Earlier,
+    evidence: Evidence | None,
     study: Study | None,
     slots: list[str],
     responses: list[Path] | None,
@@ -123,10 +123,8 @@ def _enlarged(
     from flavourbench.analysis.adding import added_from_study, added_scores
     from flavourbench.analysis.answers import with_models
     from flavourbench.analysis.collected import response_answers
-    from flavourbench.analysis.release import read_evidence
     from flavourbench.analysis.tables import read_scores
 
-    evidence = read_evidence(path)
     if scores is not None:
         if evidence is not None:
             raise InputError("the release has answers, no scores can be added: use --responses")

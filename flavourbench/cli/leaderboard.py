@@ -14,8 +14,7 @@ from flavourbench.cli.studies import default_release
 EXAMPLES = """\b
 Examples:
   fb leaderboard                   the newest release here
-  fb leaderboard release --json    another one, as JSON
-  fb leaderboard --sensitivity     what the tasks outside of the core could change"""
+  fb leaderboard release --json    another one, as JSON"""
 
 
 def command(

@@ -124,24 +124,25 @@ def _matrix_from(contents: Contents) -> ScoreMatrix:
     return replace(matrix, chance_error=rounding["chance"])
 
 
-def read_earlier(path: Path) -> tuple[Earlier, dict[str, Any]]:
-    """The analysis in a release, to add models to, and its results as one object.
+def read_earlier(path: Path) -> tuple[Earlier, dict[str, Any], Evidence | None]:
+    """The analysis in a release, to add models to, its results as one object, and its evidence.
 
     Raises
     ------
     InputError, CheckError
         See :func:`read_leaderboard`.
     """
-    matrix = read_matrix(path)
-    names = (layout.BOARD, layout.DRAWS, layout.PAIRS)
-    chance = (layout.CHANCE,) if matrix.chance is not None else ()
-    files = RELEASE.read(path, *names, *chance).files
+    names = (layout.BOARD, *_MATRIX, layout.DRAWS, layout.PAIRS)
+    contents = RELEASE.read(path, *names, also=(layout.CHANCE, *_OBSERVED, layout.ANSWERS))
+    matrix, files = _matrix_from(contents), contents.files
     board: dict[str, Any] = json.loads(files[layout.BOARD])
     plan, rows = board["plan"], {row["id"]: row for row in board["models"]}
     models = [rows[model] for model in matrix.models]
     draws, pairs = read_parquet(files[layout.DRAWS]), read_parquet(files[layout.PAIRS])
     ends = [pairs[name].to_numpy() for name in ("interval_low", "interval_high")]
-    counts = read_parquet(files[layout.CHANCE])["exceedances"].to_numpy() if chance else None
+    counts = None
+    if layout.CHANCE in files:
+        counts = read_parquet(files[layout.CHANCE])["exceedances"].to_numpy()
     measured = Measured(
         draws=np.stack([draws[model].to_numpy() for model in matrix.models]),
         redraws=plan["redraws"],
@@ -154,7 +155,8 @@ def read_earlier(path: Path) -> tuple[Earlier, dict[str, Any]]:
         flips_drawn=plan["flips_drawn"],
         flips_exact=plan["flips_exact"],
     )
-    return Earlier(matrix, _plan_of(board), measured), {**board, "pairs": _pair_objects(pairs)}
+    result = {**board, "pairs": _pair_objects(pairs)}
+    return Earlier(matrix, _plan_of(board), measured), result, _evidence(contents)
 
 
 def _plan_of(board: Mapping[str, Any]) -> Plan:
@@ -179,18 +181,15 @@ def read_release(path: Path) -> Release:
     InputError, CheckError
         See :func:`read_leaderboard`.
     """
-    root = RELEASE.read(path).manifest["root"]
-    table = root["kind"] == "score-table"
-    names = (layout.BOARD, *_MATRIX, layout.PAIRS, *(() if table else _OBSERVED))
-    contents = RELEASE.read(path, *names)
+    contents = RELEASE.read(path, layout.BOARD, *_MATRIX, layout.PAIRS, also=_OBSERVED)
     board = json.loads(contents.files[layout.BOARD])
     return Release(
         board=board,
         matrix=_matrix_from(contents),
         pairs=read_parquet(contents.files[layout.PAIRS]),
         plan=_plan_of(board),
-        root=root,
-        evidence=None if table else evidence_from(contents),
+        root=contents.manifest["root"],
+        evidence=_evidence(contents),
     )
 
 
@@ -202,11 +201,11 @@ def read_diagnostics(path: Path) -> dict[str, Any]:
     InputError
         It was made from a score table, and so left nothing out.
     """
-    if RELEASE.read(path).manifest["root"]["kind"] == "score-table":
+    contents = RELEASE.read(path, also=(layout.DIAGNOSTICS,))
+    if layout.DIAGNOSTICS not in contents.files:
         raise InputError(
             f"{shown(path, 200)} was made from a score table: nothing was left out of it"
         )
-    contents = RELEASE.read(path, layout.DIAGNOSTICS)
     found: dict[str, Any] = json.loads(contents.files[layout.DIAGNOSTICS])
     return found
 
@@ -219,11 +218,12 @@ def read_evidence(path: Path) -> Evidence | None:
     InputError, CheckError
         See :func:`read_leaderboard`.
     """
-    root = RELEASE.read(path).manifest["root"]["kind"]
-    if root == "score-table":
-        return None
-    answers = (layout.ANSWERS,) if root == "answers" else ()
-    return evidence_from(RELEASE.read(path, *_OBSERVED, *answers))
+    return _evidence(RELEASE.read(path, also=(*_OBSERVED, layout.ANSWERS)))
+
+
+def _evidence(contents: Contents) -> Evidence | None:
+    table = contents.manifest["root"]["kind"] == "score-table"
+    return None if table else evidence_from(contents)
 
 
 def evidence_from(contents: Contents) -> Evidence:

@@ -281,7 +281,7 @@ def parse_core(content: Mapping[str, Any]) -> Core:
     if content["recipe"] != RECIPE:
         raise InputError(f"the core has recipe {shown(content['recipe'])}, not {RECIPE}")
     left = content["left"]
-    return Core(
+    core = Core(
         seed=content["seed"],
         models=tuple((entry["slot"], entry["route_digest"]) for entry in content["models"]),
         size=content["size"],
@@ -293,3 +293,6 @@ def parse_core(content: Mapping[str, Any]) -> Core:
         invalid={entry["slot"]: entry["outcomes"] for entry in content["invalid_cells"]},
         coverage_sha256=content["coverage_sha256"],
     )
+    if core.content != content:
+        raise ValueError("the record of a core holds something else, or in another order")
+    return core

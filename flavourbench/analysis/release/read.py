@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +22,10 @@ from flavourbench.analysis.release.layout import RELEASE
 from flavourbench.artifact import Contents, read_parquet
 from flavourbench.errors import CheckError, InputError, shown
 from flavourbench.tasks.panel import tasks_from
+from flavourbench.tasks.taskset import TaskSet
 
 _Row = TypeVar("_Row", Answer, Observation)
+_Part = TypeVar("_Part")
 #: Files that hold a score matrix, and what scores were made from without the texts of answers.
 _MATRIX = (layout.TASKS, layout.SCORES)
 _OBSERVED = (layout.PANELS, layout.PANEL_TASKS, layout.ROSTER, layout.CORE, layout.OBSERVATIONS)
@@ -232,28 +234,45 @@ def evidence_from(contents: Contents) -> Evidence:
     Raises
     ------
     CheckError
-        They do not hold any, although the seal is right: another program wrote this.
+        A file holds something else, although the seal is right: another program wrote this.
     """
     files = contents.files
+
+    def tasks() -> TaskSet:
+        return tasks_from(files[layout.PANEL_TASKS], json.loads(files[layout.PANELS]))
+
+    def models() -> tuple[Model, ...]:
+        return tuple(map(_model, json.loads(files[layout.ROSTER])["models"]))
+
+    def answers() -> tuple[Answer, ...] | None:
+        if layout.ANSWERS not in files:
+            return None
+        return tuple(_rows(files[layout.ANSWERS], Answer))
+
+    def observations() -> tuple[Observation, ...]:
+        rows = _rows(files[layout.OBSERVATIONS], Observation)
+        return tuple(row._replace(selection=row.selection or None) for row in rows)
+
+    return Evidence(
+        tasks=_part(f"{layout.PANELS}, {layout.PANEL_TASKS}", tasks),
+        models=_part(layout.ROSTER, models),
+        answers=_part(layout.ANSWERS, answers),
+        observations=_part(layout.OBSERVATIONS, observations),
+        core=_part(layout.CORE, lambda: parse_core(json.loads(files[layout.CORE]))),
+    )
+
+
+def _part(name: str, read: Callable[[], _Part]) -> _Part:
+    """What a file holds; the error of one that holds something else names it."""
     try:
-        rows = None
-        if layout.ANSWERS in files:
-            rows = tuple(_rows(files[layout.ANSWERS], Answer))
-        return Evidence(
-            tasks=tasks_from(files[layout.PANEL_TASKS], json.loads(files[layout.PANELS])),
-            models=tuple(map(_model, json.loads(files[layout.ROSTER])["models"])),
-            answers=rows,
-            observations=tuple(
-                row._replace(selection=row.selection or None)
-                for row in _rows(files[layout.OBSERVATIONS], Observation)
-            ),
-            core=parse_core(json.loads(files[layout.CORE])),
-        )
-    except CheckError:
-        raise
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        return read()
+    # Arrow raises kinds of OSError and NotImplementedError as well.
+    except (
+        *(CheckError, OSError, ValueError, LookupError, TypeError, AttributeError),
+        *(ArithmeticError, RuntimeError),
+    ) as error:
         reason = shown(str(error).split("\n")[0], 200)
-        raise CheckError(f"the release holds no evidence: {reason}") from error
+        raise CheckError(f"{name}: {reason}") from error
 
 
 def _rows(data: bytes, kind: type[_Row]) -> list[_Row]:
@@ -264,11 +283,11 @@ def _rows(data: bytes, kind: type[_Row]) -> list[_Row]:
 
 
 def _model(entry: Mapping[str, Any]) -> Model:
-    return Model(
-        slot=entry["slot"],
-        name=entry["name"],
-        route_digest=entry["route_digest"],
-        route=entry["route"],
-        source=entry["source"],
-        simulated=entry["simulated"],
+    slot, name, digest, simulated = (
+        entry[key] for key in ("slot", "name", "route_digest", "simulated")
     )
+    if not all(isinstance(text, str) for text in (slot, name, digest)):
+        raise ValueError(f"slot, name and route of the model {shown(slot)} are no texts")
+    if not isinstance(simulated, bool):
+        raise ValueError(f"simulated of the model {shown(slot)} is {shown(simulated)}")
+    return Model(slot, name, digest, dict(entry["route"]), dict(entry["source"]), simulated)

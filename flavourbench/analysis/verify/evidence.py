@@ -42,12 +42,16 @@ def evidence_checks(release: Release, progress: Progress | None = None) -> list[
         return []
     del progress  # it takes a second
     checks = _task_checks(release, evidence)
-    problems: list[tuple[str, str, str | None]] = [
-        ("roster", f"{len(evidence.models)} models, each with its route", _roster(release)),
-        ("cells", "no cell twice, none of another model or task", _cells(evidence)),
-    ]
-    problems += _reading_problems(evidence)
-    problems += [
+    problem = _roster(release, evidence)
+    told = f"{len(evidence.models)} models, each with its route"
+    checks.append(result("roster", problem is None, told, str(problem)))
+    problem = _cells(evidence)
+    told = "no cell twice, none of another model or task"
+    checks.append(result("cells", problem is None, told, str(problem)))
+    if problem is not None:  # what follows needs every cell
+        return checks
+    problems = [
+        *_reading_problems(evidence),
         ("core", "frozen again from the outcomes, the same", core_problem(release, evidence)),
         ("look-up", "every score of the core follows", scores_problem(release, evidence)),
         ("diagnostics", "bounds and rankings follow", diagnostics_problem(release, evidence)),
@@ -99,11 +103,8 @@ def _maps(tasks: TaskSet) -> Check:
     return passed("score maps", f"all {len(tasks) * len(PORTFOLIOS):,} scores follow")
 
 
-def _roster(release: Release) -> str | None:
+def _roster(release: Release, evidence: Evidence) -> str | None:
     """Digests of routes, who was added, who is simulated, and the names of the models."""
-    evidence = release.evidence
-    if evidence is None:
-        return None
     derived = [_model(model, evidence) for model in evidence.models]
     problem = json_difference(release.objects[layout.ROSTER], {"models": derived})
     if problem is not None:

@@ -201,7 +201,7 @@ def _evidence(contents: Contents) -> tuple[Evidence, dict[str, str]]:
             tables[layout.ANSWERS] = answer_columns(evidence.answers)
         digests = {name: table_sha256(columns) for name, columns in tables.items()}
     # Arrow raises kinds of OSError and NotImplementedError, NumPy of ArithmeticError.
-    except (CheckError, OSError, ValueError, TypeError, ArithmeticError, RuntimeError) as error:
+    except (OSError, ValueError, TypeError, ArithmeticError, RuntimeError) as error:
         reason = shown(str(error).split("\n")[0], 200)
         raise CheckError(f"{listed(sorted({*_OBSERVED, *names}))}: {reason}") from error
     for name, columns in tables.items():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from panels import small_content, small_environment
 
 from flavourbench.analysis.answers import Answer, Answers, Model, evidence_of
 from flavourbench.analysis.core import freeze
@@ -20,9 +22,10 @@ from flavourbench.analysis.verify.tables import Table, read_table
 from flavourbench.artifact import MANIFEST, write_parquet
 from flavourbench.collect.route import ROUTE_RECIPE
 from flavourbench.identity import canonical_json, file_sha256, json_sha256, table_sha256
-from flavourbench.tasks.files import BUNDLED, read_tasks
+from flavourbench.tasks.compiler import compile_panels
+from flavourbench.tasks.design import parse_design
 from flavourbench.tasks.labels import PORTFOLIOS
-from flavourbench.tasks.taskset import Task
+from flavourbench.tasks.taskset import Task, TaskSet, joined
 
 BOARD = "leaderboard.json"
 #: Files of numbers, and a column that each must have.
@@ -68,9 +71,15 @@ def often_best(m: int, t: int, task: Task) -> str:
     return task.optimum if t % (2, 3, 5)[m] == 0 else scattered(m, t, task)
 
 
+@cache
+def small_tasks() -> TaskSet:
+    """Two panels of 300 made-up items."""
+    return joined(compile_panels(small_environment(), parse_design(small_content()))[:2])
+
+
 def write_collected(path: Path, choose: Callable[[int, int, Task], str] = scattered) -> Path:
-    """A release of answers: three models on a few tasks of a bundled panel, one cell refused."""
-    tasks = read_tasks(BUNDLED / "test-1").smoke(60)
+    """A release of answers: three models on two made-up panels, one cell refused."""
+    tasks = small_tasks()
     models = tuple(
         Model(slot, slot.title(), json_sha256({"recipe": ROUTE_RECIPE, **route}), route, source)
         for slot in ("ant", "bee", "cat")

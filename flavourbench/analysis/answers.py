@@ -20,7 +20,7 @@ from flavourbench.tasks.diagnostics import POINT
 from flavourbench.tasks.panel import columns_of
 from flavourbench.tasks.parsing import parser_named
 from flavourbench.tasks.reward import score_of
-from flavourbench.tasks.taskset import TaskSet
+from flavourbench.tasks.taskset import TaskSet, check_text
 
 #: Decimals of a point in basis points.
 EXPONENT = 2
@@ -38,6 +38,11 @@ class Model:
     route : what the digest covers
     source : where its answers are from: ``kind`` and ``content_sha256``
     simulated : whether its answers are made from the scores
+
+    Raises
+    ------
+    InputError
+        A slot, a name or a source that cannot be printed.
     """
 
     slot: str
@@ -46,6 +51,12 @@ class Model:
     route: Mapping[str, Any]
     source: Mapping[str, str]
     simulated: bool = False
+
+    def __post_init__(self) -> None:
+        check_text("slot", self.slot)
+        check_text(f"name of {self.slot}", self.name)
+        for key in ("kind", "content_sha256"):
+            check_text(f"{key} of the source of {self.slot}", self.source.get(key))
 
 
 class Answer(NamedTuple):

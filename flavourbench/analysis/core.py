@@ -293,6 +293,6 @@ def parse_core(content: Mapping[str, Any]) -> Core:
         invalid={entry["slot"]: entry["outcomes"] for entry in content["invalid_cells"]},
         coverage_sha256=content["coverage_sha256"],
     )
-    if core.content != content:
+    if core.content != content or not isinstance(core.seed, str) or not core.models:
         raise ValueError("the record of a core holds something else, or in another order")
     return core

@@ -306,6 +306,12 @@ def named_by(identity: str) -> str | None:
     return {entry.get("identity"): entry["name"] for entry in summaries()}.get(identity)
 
 
+def open_identity(identity: str) -> Environment | None:
+    """The environment with that identity, built in or stored, or None."""
+    name = named_by(identity)
+    return None if name is None else open_environment(name)
+
+
 def summaries() -> list[dict[str, Any]]:
     """Name, size and identity of each environment, or what is wrong with it.
 

@@ -126,8 +126,12 @@ def content_checks(tasks: TaskSet, scorer: Scorer | None) -> list[Check]:
     environment = None if scorer is None else scorer(tasks)
     if environment is None:
         checks.append(unmade("scores", _unseen(tasks)))
+        checks.append(unmade("compilation", "that none is left out follows only with it, too"))
         return checks
-    return checks + _with_environment(tasks, environment)
+    try:
+        return checks + _with_environment(tasks, environment)
+    except InputError as error:  # its tasks, or its design, ask for what the environment lacks
+        return [*checks, failed("compilation", str(error))]
 
 
 def _unseen(tasks: TaskSet) -> str:
@@ -203,6 +207,10 @@ def _rules(tasks: TaskSet, design: TaskDesign) -> Check:
         counts["stratum", task.panel, task.family, str(task.stratum)] += 1
         if task.feasible is None or task.feasible.bit_count() < design.least_feasible:
             wrong.append(f"{task.id} has fewer than {design.least_feasible} feasible portfolios")
+    ranked = {family.name: family.ranked for family in design.families}
+    odd = [task.id for task in tasks.tasks if ranked.get(task.family) != task.ranked]
+    if odd:
+        wrong.append(f"whether they are ranked is not as in the design: {listed(odd, 3)}")
     size = {panel.name: panel.per_stratum for panel in design.panels}
     for key, count in counts.items():
         most = {"anchor": 1, "category": design.per_category}.get(key[0], size.get(key[1], 0))

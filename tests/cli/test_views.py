@@ -131,7 +131,7 @@ def test_strips_lie_where_the_numbers_say(roots: dict[str, Path]) -> None:
     """Ends, point and zero of every part, to a cell of the common axis."""
     found = compare(read_release(roots["answers"]), "ant", "cat")
     whole = {"interval": found["interval"], "difference": found["difference"]}
-    parts = [whole, *found["families"]]
+    parts = [whole, *found["families"], *found["panels"]]
     lines = [x for x in drawn(print_comparison, found, "utf-8", 200).splitlines() if "●" in x]
     ends = [0.0, *(end for part in parts for end in part["interval"])]
     low, high = min(ends), max(ends)
@@ -140,7 +140,7 @@ def test_strips_lie_where_the_numbers_say(roots: dict[str, Path]) -> None:
     start = min(at.start() for at in starts)
     last = max(at for line in lines for at, sign in enumerate(line) if sign in "├●┤┊┼")
     assert last - start == WIDEST_STRIP - 1
-    assert len(lines) == len(parts) == 4, "one panel is no part"
+    assert len(lines) == len(parts) == 1 + 3 + 2
     for line, part in zip(lines, parts, strict=True):
         values = {"●": part["difference"], "├": part["interval"][0], "┤": part["interval"][1]}
         values |= dict.fromkeys("┊┼", 0.0)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from panels import small_environment
 from releases import changed, places, replace_bytes, write_collected
 
 from flavourbench.analysis.answers import Answer, Answers, Evidence, Observation
@@ -19,11 +20,22 @@ from flavourbench.analysis.inference import Inference, infer
 from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.release import read_evidence, write_release
 from flavourbench.analysis.verify import verify_release
+from flavourbench.environment.store import write_environment
 from flavourbench.errors import InputError
 from flavourbench.identity import canonical_json
 from flavourbench.tasks.labels import PORTFOLIOS
 
 Forge = Callable[[Evidence], Evidence]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The environment that scored the tasks is here, so that all of them can be derived."""
+    folder = tmp_path_factory.mktemp("environments")
+    write_environment(small_environment(), folder / "small")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("flavourbench.environment.store.store_folder", lambda: folder)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +48,7 @@ def evidence(original: Path) -> Evidence:
     found = read_evidence(original)
     assert found is not None
     coverage = Answers(found.models, found.answers or ()).coverage(found.tasks)
-    return replace(found, core=freeze(coverage, "seed", 12))
+    return replace(found, core=freeze(coverage, "seed", 7))
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +158,7 @@ FORGERIES: dict[str, tuple[Forge, str, str]] = {
         "nobody asked",
     ),
     "seed": (core(seed="another"), "core.json", "strata"),
-    "size": (core_by(lambda c: {"size": c.size + 1}), "core.json", "12 entries, derived 13"),
+    "size": (core_by(lambda c: {"size": c.size + 1}), "core.json", "7 entries, derived 8"),
     "a task short": (with_tasks(0, lambda _, names: names[:-1]), "core.json", "strata"),
     "no task": (with_tasks(1, lambda _, names: ()), "core.json", "strata"),
     "another task": (
@@ -184,7 +196,21 @@ FORGERIES: dict[str, tuple[Forge, str, str]] = {
     "simulated": (model(simulated=True), "roster.json", "simulated"),
     "prompt": (task(prompt=lambda t: t.prompt + " "), "panels.parquet", "prompts"),
     "score map": (task(scores=other_scores), "panels.parquet", "derived"),
-    "category": (task(category=lambda _: "Made up"), "panels.parquet", ""),
+    "category": (task(category=lambda _: "Made up"), "panels.parquet", "categories"),
+    "difficulty": (task(stratum=lambda t: t.stratum % 3 + 1), "panels.parquet", "not the same"),
+    "feasible": (
+        task(feasible=lambda t: t.feasible ^ (1 << t.scores.index(0))),
+        "panels.parquet",
+        "feasible portfolios",
+    ),
+    "not ranked": (task(ranked=lambda t: not t.ranked), "panels.parquet", "whether they"),
+    "task gone": (
+        lambda e: replace(e, tasks=replace(e.tasks, tasks=e.tasks.tasks[:-1])),
+        "panels.parquet",
+        "not the same",
+    ),
+    "a repeat below 0": (answer(repeat=-1), "answers.parquet", "below 0"),
+    "a cost below 0": (answer(micro_dollars=-5), "answers.parquet", "below 0"),
 }
 
 

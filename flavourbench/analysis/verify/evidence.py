@@ -24,7 +24,8 @@ from flavourbench.checks import Check, failed, passed, result, unmade
 from flavourbench.collect.contestants import is_simulated
 from flavourbench.collect.outcomes import ANSWERED, OUTCOMES, UNPARSEABLE
 from flavourbench.collect.route import LOCAL, ROUTE_RECIPE
-from flavourbench.environment.store import named_by, open_environment
+from flavourbench.environment import Environment
+from flavourbench.environment.store import open_identity
 from flavourbench.errors import listed, shown
 from flavourbench.identity import json_sha256
 from flavourbench.tasks.labels import PORTFOLIOS
@@ -67,26 +68,20 @@ def _task_checks(release: Release, evidence: Evidence) -> list[Check]:
     problem = json_difference(release.objects[layout.PANELS], manifest_of(tasks))
     told = f"{layout.PANELS}: {problem}"
     checks = [result("panels", problem is None, f"{len(tasks)} tasks as they are stated", told)]
-    found = [check for check in content_checks(tasks, None) if check["passed"] is not None]
-    bad = [f"{check['check']}: {check['detail']}" for check in found if not check["passed"]]
-    checks.append(
-        result(
-            "tasks",
-            not bad,
-            f"{', '.join(check['check'] for check in found)} follow",
-            f"{layout.PANEL_TASKS}: {'; '.join(bad)}",
-        )
-    )
-    return [*checks, _maps(tasks)]
+    environment = open_identity(tasks.environment.get("identity", ""))
+    for check in content_checks(tasks, lambda _: environment):
+        detail = check["detail"]
+        if check["passed"] is False:
+            detail = f"{layout.PANEL_TASKS}: {check['check']}: {detail}"
+        checks.append(check | {"check": f"tasks: {check['check']}", "detail": detail})
+    return [*checks, _maps(tasks, environment)]
 
 
-def _maps(tasks: TaskSet) -> Check:
-    """Score maps from the environment, if it is the built-in one or stored."""
-    name = named_by(tasks.environment.get("identity", ""))
-    if name is None or tasks.design is None:
-        told = shown(tasks.environment.get("name", "that scored them"))
-        return unmade("score maps", f"follow only with the environment {told}, which is not here")
-    environment = open_environment(name)
+def _maps(tasks: TaskSet, environment: Environment | None) -> Check:
+    """Score maps on the plain twin, if the environment is the built-in one or stored."""
+    if environment is None or tasks.design is None:
+        lacking = "the environment that scored them" if environment is None else "their design"
+        return unmade("score maps", f"follow only with {lacking}, which is not here")
     unknown = unknown_items(tasks.tasks, environment)
     if unknown:
         told = f"{layout.PANEL_TASKS}: {environment.name} has no {listed(unknown)}"
@@ -146,7 +141,8 @@ def _cells(evidence: Evidence) -> str | None:
     found = [(row.slot, row.task_id) for row in evidence.observations]
     if found != grid:
         return f"{layout.OBSERVATIONS}: {_odd(found, grid)}"
-    rows = [row[:3] for row in evidence.answers or ()]
+    answers = evidence.answers or ()
+    rows = [row[:3] for row in answers]
     if rows != sorted({*rows}):
         twice = [
             f"{slot} {task} {repeat}" for (slot, task, repeat), n in Counter(rows).items() if n > 1
@@ -154,7 +150,14 @@ def _cells(evidence: Evidence) -> str | None:
         told = f"duplicate cell {listed(twice)}" if twice else "rows do not ascend"
         return f"{layout.ANSWERS}: {told}"
     alien = sorted({(slot, task) for slot, task, _ in rows} - {*grid})
-    return f"{layout.ANSWERS}: {listed([' '.join(cell) for cell in alien])}" if alien else None
+    if alien:
+        return f"{layout.ANSWERS}: {listed([' '.join(cell) for cell in alien])}"
+    below = [f"{row.slot} {row.task_id}" for row in answers if _negative(row)]
+    return f"{layout.ANSWERS}: repeat or cost below 0: {listed(below)}" if below else None
+
+
+def _negative(row: Answer) -> bool:
+    return row.repeat < 0 or (row.micro_dollars or 0) < 0
 
 
 def _odd(found: Sequence[tuple[str, str]], grid: Sequence[tuple[str, str]]) -> str:

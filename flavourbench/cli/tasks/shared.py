@@ -92,7 +92,8 @@ def scoring_environment(tasks: TaskSet, env: str | None) -> Environment | None:
     InputError
         There is none of that name.
     """
-    from flavourbench.environment.store import named_by, open_environment
+    from flavourbench.environment.store import open_environment, open_identity
 
-    name = named_by(tasks.environment.get("identity", "")) if env is None else env
-    return None if name is None else open_environment(name)
+    if env is not None:
+        return open_environment(env)
+    return open_identity(tasks.environment.get("identity", ""))

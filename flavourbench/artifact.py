@@ -182,6 +182,8 @@ class Kind:
             raise CheckError(f"{where}: {MANIFEST} does not list {listed(unlisted)}")
         found = {}
         for name, entry in files.items():
+            if name != Path(name).name:
+                raise CheckError(f"{where}: {MANIFEST} lists {shown(name)}, which is no file in it")
             file = path / name
             if not file.is_file():
                 raise CheckError(f"{where}: {shown(name)} is missing")

@@ -62,7 +62,9 @@ def check_place(
         ``path`` exists and may not be replaced, or nothing can be written there.
     """
     if os.path.lexists(path):
-        if not force or kept is None:
+        if kept is None:
+            raise InputError(f"{shown(path, 200)} exists: choose another")
+        if not force:
             raise InputError(_exists(path))
         if _holds_current(path):
             raise InputError(f"{shown(path, 200)} holds the current folder: choose another")

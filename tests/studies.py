@@ -12,7 +12,6 @@ from flavourbench.tasks.labels import PORTFOLIOS
 from flavourbench.tasks.taskset import Task, TaskSet
 
 STUDY = """
-title = "made up"
 environment = "pantry"
 panels = ["test-1"]
 responses = "answers"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fbcore.design import PORTFOLIOS
 from flavourbench.analysis.answers import Evidence, tasks_sha256, with_models
@@ -24,20 +25,19 @@ def new_slots(study: Study, evidence: Evidence, asked: Sequence[str]) -> list[st
     Raises
     ------
     InputError
-        None is new, one is unknown, or one is there already.
+        None is new, or one is unknown.
     """
     there = {model.slot for model in evidence.models}
     known = study.slots()
     for slot in asked:
         if slot not in known:
             raise InputError(f"no model {shown(slot)} in the study: use one of {listed(known)}")
-        if slot in there:
-            raise InputError(f"model {shown(slot)} is in the release already: name another")
     new = [*asked] or [slot for slot in known if slot not in there]
     if not new:
         raise InputError(
-            f"all {len(known)} models of the study are in the release: put another one into"
-            f" {shown(study.roster or study.responses, 200)}"
+            f"every model of the study is in the release: put another one into"
+            f" {shown(study.roster or study.responses, 200)}, or name an earlier release to see"
+            " what moved since"
         )
     return new
 
@@ -70,7 +70,7 @@ def added_scores(before: ScoreMatrix, table: ScoreMatrix) -> ScoreMatrix:
     Raises
     ------
     InputError
-        The table has a finer grid, or lacks tasks of the release.
+        The table has a finer grid, other tasks or other chance levels than the release.
     """
     if before.tasks != table.tasks:
         odd = sorted({*before.tasks} ^ {*table.tasks})
@@ -83,7 +83,6 @@ def added_scores(before: ScoreMatrix, table: ScoreMatrix) -> ScoreMatrix:
         )
     kept = [m for m, model in enumerate(before.models) if model not in table.models]
     rows = np.concatenate([table.scores.values * 10**-finer, before.scores.values[kept]])
-    chance = None if table.chance is None else table.chance / table.unit / PORTFOLIOS
     matrix = build_matrix(
         [*table.models, *(before.models[m] for m in kept)],
         [*table.names, *(before.names[m] for m in kept)],
@@ -91,10 +90,23 @@ def added_scores(before: ScoreMatrix, table: ScoreMatrix) -> ScoreMatrix:
         [table.strata[s] for s in table.design.stratum],
         [table.clusters[c] for c in table.design.cluster],
         replace(before.scores, values=rows),
-        chance,
+        _chance_of(before, table),
         before.label,
     )
     return replace(matrix, chance_error=before.chance_error)
+
+
+def _chance_of(before: ScoreMatrix, table: ScoreMatrix) -> NDArray[np.float64] | None:
+    """Chance levels of the release, float64 [T]; those of a coarser table have to round to them."""
+    if before.chance is None:
+        return None
+    levels: NDArray[np.float64] = before.chance / before.unit
+    if table.chance is not None:
+        off = np.abs(levels - table.chance / table.unit) > 0.5 / table.unit * (1 + 1e-9)
+        if off.any():
+            odd = [before.tasks[t] for t in np.flatnonzero(off)]
+            raise InputError(f"chance levels of {listed(odd)} are not those of the release")
+    return levels / PORTFOLIOS
 
 
 def stem_of(release: Path) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from fbcore.design import Quantised
 from flavourbench.analysis.core import MISSING, Core, Coverage, Place, check_routes
 from flavourbench.analysis.matrix import ScoreMatrix, build_matrix, stratum_of
-from flavourbench.collect.outcomes import ANSWERED
+from flavourbench.collect.outcomes import ANSWERED, UNPARSEABLE
 from flavourbench.errors import CheckError, InputError, listed, shown
 from flavourbench.identity import Column, table_sha256
 from flavourbench.tasks.diagnostics import POINT
@@ -149,7 +149,7 @@ def observe(answers: Answers, tasks: TaskSet) -> tuple[Observation, ...]:
     Raises
     ------
     CheckError
-        An answer that counts as valid cannot be read.
+        An answer that counts as valid cannot be read, or one that does not can.
     """
     parse = parser_named(tasks.parser)
     first = {(row.slot, row.task_id): row for row in answers.rows if row.repeat == 0}
@@ -162,13 +162,14 @@ def observe(answers: Answers, tasks: TaskSet) -> tuple[Observation, ...]:
                 found.append(Observation(model.slot, task.id, MISSING, "", None, None))
                 continue
             selection = None
-            if row.outcome == ANSWERED:
+            if row.outcome in (ANSWERED, UNPARSEABLE):
                 read = parse(row.text, task.choices)
                 selection = read.selection
-                if selection is None:
+                if (selection is not None) != (row.outcome == ANSWERED):
+                    told = read.reason if selection is None else f"one of {selection}"
                     raise CheckError(
-                        f"slot {shown(model.slot)}, task {shown(task.id)}: it counts as answered,"
-                        f" but the answer is {read.reason}"
+                        f"slot {shown(model.slot)}, task {shown(task.id)}: it counts as"
+                        f" {row.outcome}, but the answer is {told}"
                     )
             bps = None if selection is None else score_of(task, selection)
             found.append(Observation(model.slot, task.id, row.outcome, row.reason, selection, bps))
@@ -198,6 +199,11 @@ class Evidence:
     def added(self) -> frozenset[str]:
         """Slots that joined after the core was frozen."""
         return frozenset(model.slot for model in self.models) - {*self.core.slots}
+
+    @property
+    def coverage(self) -> tuple[int, int]:
+        """Numbers of tasks in the core, and of all ranked ones."""
+        return len(self.core.ids), sum(task.ranked for task in self.tasks.tasks)
 
     @cached_property
     def matrix(self) -> ScoreMatrix:
@@ -268,7 +274,8 @@ def check_core(core: Core, models: Sequence[Model], rows: Iterable[Observation])
             told = [f"{name} {outcome}" for name, outcome in sorted(cells.items())]
             raise CheckError(
                 f"slot {shown(slot)} is not valid on {len(cells)} of {len(inside)} tasks of the"
-                f" core ({listed(told)}): ask what is missing, or freeze a new core with it"
+                f" core ({listed(told, 3)}): ask what was not asked or failed, leave it out, or"
+                " freeze a new core with it"
             )
 
 
@@ -282,6 +289,10 @@ def with_models(evidence: Evidence, answers: Answers) -> Evidence:
     CheckError
         Cells that lack on the core; or see :func:`observe`.
     """
+    there = {model.slot for model in evidence.models}
+    twice = [model.slot for model in answers.models if model.slot in there]
+    if twice:
+        raise InputError(f"model {listed(twice)} is in the release already: add another")
     models = sorted((*evidence.models, *answers.models), key=lambda model: model.slot)
     check_routes([(model.slot, model.route_digest) for model in models])
     new = observe(answers, evidence.tasks)

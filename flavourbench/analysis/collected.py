@@ -89,7 +89,8 @@ def response_answers(
     models, rows = [], []
     for file in files:
         slot = check_text(f"slot of {shown(file, 200)}", file.stem)
-        for task_id, text in read_responses(file, tasks).items():
+        for task_id, said in read_responses(file, tasks).items():
+            text = _whole(said)
             read = parse(text, tasks.by_id[task_id].choices)
             outcome = ANSWERED if read.selection is not None else UNPARSEABLE
             rows.append(Answer(slot, task_id, 0, outcome, read.reason or "", text, None))
@@ -146,7 +147,7 @@ def _chosen(database: sqlite3.Connection, slots: Iterable[str]) -> list[Block]:
         if slot not in named:
             names = listed([block.slot for block in known])
             raise InputError(
-                f"no model {shown(slot)} in the journal: use one of {names}, or ask it (fb collect)"
+                f"no model {shown(slot)} in the journal, it has {names}: `fb collect` asks it"
             )
     return [named[slot] for slot in slots]
 
@@ -169,4 +170,9 @@ def _text(cell: Answered, dialect: str) -> str:
         text = read_reply(cell.raw, dialect).text
     except MalformedError:  # an error that refuses
         return ""
-    return text.encode("utf-8", "replace").decode()  # halves of characters are no text
+    return _whole(text)
+
+
+def _whole(text: str) -> str:
+    """A text without halves of characters, which cannot be written."""
+    return text.encode("utf-8", "replace").decode()

@@ -153,6 +153,7 @@ class Core:
     models : slots that were looked at and digests of their routes, by slot
     size : number of tasks in each panel and family
     tasks : ids of the core by panel and family, each in the order of its digests
+    valid : number of tasks of each panel and family that every model answered validly
     left_out : id of each task that not every model answered validly → slot → outcome
     surplus : ids of the tasks that every model answered and the core does not need
     invalid : slot → outcome → number of its cells among all tasks, other than answered
@@ -163,6 +164,7 @@ class Core:
     models: tuple[tuple[str, str], ...]
     size: int
     tasks: Mapping[tuple[str, str], tuple[str, ...]]
+    valid: Mapping[tuple[str, str], int]
     left_out: Mapping[str, Mapping[str, str]]
     surplus: tuple[str, ...]
     invalid: Mapping[str, Mapping[str, int]]
@@ -189,10 +191,10 @@ class Core:
             "size": self.size,
             "models": [{"slot": slot, "route_digest": route} for slot, route in self.models],
             "strata": [
-                {"panel": panel, "family": family, "tasks": list(names)}
-                for (panel, family), names in sorted(self.tasks.items())
+                {"panel": key[0], "family": key[1], "valid": self.valid.get(key), "tasks": [*names]}
+                for key, names in sorted(self.tasks.items())
             ],
-            "left": [
+            "left_out": [
                 {"task": name, "why": "invalid" if cells else SURPLUS, "invalid": cells}
                 for name, cells in sorted(left.items())
             ],
@@ -233,7 +235,7 @@ def freeze(coverage: Coverage, seed: str, size: int | None = None) -> Core:
             names.append(place.task_id)
     for (panel, family), names in valid.items():
         if len(names) < (size or 1):
-            raise InputError(_short(coverage, panel, family, len(names), size or 1))
+            raise InputError(_short(coverage, (panel, family), len(names), size))
         names.sort(key=lambda name: json_sha256([RECIPE, seed, panel, family, name]))
     kept = min(map(len, valid.values())) if size is None else size
     invalid = {
@@ -245,6 +247,7 @@ def freeze(coverage: Coverage, seed: str, size: int | None = None) -> Core:
         models=tuple(sorted(coverage.models)),
         size=kept,
         tasks={key: tuple(names[:kept]) for key, names in sorted(valid.items())},
+        valid={key: len(names) for key, names in sorted(valid.items())},
         left_out=left_out,
         surplus=tuple(sorted(name for names in valid.values() for name in names[kept:])),
         invalid=invalid,
@@ -252,9 +255,8 @@ def freeze(coverage: Coverage, seed: str, size: int | None = None) -> Core:
     )
 
 
-def _short(coverage: Coverage, panel: str, family: str, found: int, needed: int) -> str:
+def _short(coverage: Coverage, stratum: tuple[str, str], found: int, size: int | None) -> str:
     """Why a panel and family has too few tasks, and because of which models."""
-    stratum = (panel, family)
     inside = [at for at, p in enumerate(coverage.places) if (p.panel, p.family) == stratum]
     invalid = {
         slot: sum(row[at] != ANSWERED for at in inside)
@@ -263,10 +265,11 @@ def _short(coverage: Coverage, panel: str, family: str, found: int, needed: int)
     worst = sorted((slot for slot in invalid if invalid[slot]), key=lambda s: (-invalid[s], s))
     valid = [f"{shown(slot)} {len(inside) - invalid[slot]}" for slot in worst[:3]]
     whose = f" (valid of {len(inside)}: {', '.join(valid)})" if valid else ""
+    smaller = "" if size is None or not found else ", or choose a smaller size"
     return (
-        f"panel {shown(panel)}, family {shown(family)}: {found} tasks are valid for every model,"
-        f" {needed} are needed{whose}: ask what is missing, leave a model out, or choose a smaller"
-        " size"
+        f"panel {shown(stratum[0])}, family {shown(stratum[1])}: {found} tasks are valid for every"
+        f" model, {size or 1} are needed{whose}: ask what was not asked or failed, leave a model"
+        f" out{smaller}"
     )
 
 
@@ -280,7 +283,7 @@ def parse_core(content: Mapping[str, Any]) -> Core:
     """
     if content["recipe"] != RECIPE:
         raise InputError(f"the core has recipe {shown(content['recipe'])}, not {RECIPE}")
-    left = content["left"]
+    left = content["left_out"]
     core = Core(
         seed=content["seed"],
         models=tuple((entry["slot"], entry["route_digest"]) for entry in content["models"]),
@@ -288,6 +291,7 @@ def parse_core(content: Mapping[str, Any]) -> Core:
         tasks={
             (entry["panel"], entry["family"]): tuple(entry["tasks"]) for entry in content["strata"]
         },
+        valid={(entry["panel"], entry["family"]): entry["valid"] for entry in content["strata"]},
         left_out={entry["task"]: entry["invalid"] for entry in left if entry["why"] != SURPLUS},
         surplus=tuple(entry["task"] for entry in left if entry["why"] == SURPLUS),
         invalid={entry["slot"]: entry["outcomes"] for entry in content["invalid_cells"]},

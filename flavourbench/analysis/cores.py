@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,23 +113,47 @@ def current_core(study: Study, tasks: TaskSet) -> Core:
     raise InputError(f"core {reason}: run `fb freeze`")
 
 
-def stale_release(study: Study, release: Path) -> str | None:
-    """Why a release is not on the newest core of a study, with what to run; None if it is.
+def stale_release(study: Study, release: Path, *, adding: bool = False) -> str | None:
+    """Why a release is not what a study would make now, with what to run; None if it may be.
+
+    Answers are not looked at: what changes an outcome shows when a core is frozen.
+
+    Parameters
+    ----------
+    adding : whether models are about to be added, so that those that it lacks are no reason
 
     Raises
     ------
     InputError, CheckError
-        The release, or the core, cannot be read.
+        The release, the newest core or the roster cannot be read.
     """
+    manifest = RELEASE.read(release).manifest
+    own = [entry["content_sha256"] for entry in manifest["parents"] if entry["kind"] == "core"]
     paths = newest_first(study.cores, CORE)
-    parents = RELEASE.read(release).manifest["parents"]
-    own = [parent["content_sha256"] for parent in parents if parent["kind"] == "core"]
-    if not paths or not own or own[0] == read_core(paths[0]).core.sha256:
+    if not own or not paths:
         return None
-    return (
-        f"release {shown(release.name)} is stale, it stands on another core than"
-        f" {shown(paths[0].name)}: run `fb infer`"
-    )
+    frozen = read_core(paths[0])
+    models, slots = {model["id"] for model in manifest["models"]}, {*study.slots()}
+    plan = {field.name: getattr(study.plan, field.name) for field in fields(study.plan)}
+    reasons = {
+        f"{STUDY} asks for another core: run `fb freeze` and `fb infer`": (
+            (frozen.core.seed, frozen.asked_size) != (study.core_seed, study.core_size)
+        ),
+        f"it stands on another core than {shown(paths[0].name)}: run `fb infer`": (
+            own[0] != frozen.core.sha256
+        ),
+        f"{listed(sorted(models - slots))} is no model of the study any more: run `fb freeze`": (
+            bool(models - slots)
+        ),
+        f"the study has {listed(sorted(slots - models))} beside its models: run `fb add`": (
+            bool(slots - models) and not adding
+        ),
+        f"{STUDY} has another plan: run `fb infer`": any(
+            manifest["plan"].get(key) != value for key, value in plan.items()
+        ),
+    }
+    reason = next((reason for reason, holds in reasons.items() if holds), None)
+    return None if reason is None else f"release {shown(release.name)} is stale, {reason}"
 
 
 def study_evidence(study: Study) -> Evidence:

@@ -94,10 +94,12 @@ def _still(after: Object, old: Mapping[str, Object]) -> int:
 def _decisions(before: Object, after: Object) -> list[dict[str, Any]]:
     """Pairs that are no longer resolved, or now are."""
     now = _pairs(after)
+    names = {row["id"]: row["name"] for row in before["models"]}
     return [
         {
             "left": left,
             "right": right,
+            "names": [names[left], names[right]],
             "p": row["p"],
             "holm_p": [row["holm_p"], now[left, right]["holm_p"]],
             "resolved": [row["resolved"], now[left, right]["resolved"]],

@@ -18,7 +18,6 @@ _FIRST = ("chance", "lexical-overlap", "popularity", "co-occurrence")
 PANELS = ("test-1", "test-2")
 _STUDY = """\
 # A study: who is ranked, on what, and how. Paths are relative to this file.
-title = {title}
 
 # What the panels were compiled from: a stored environment (fb env list). Remove the line for
 # panels that do not say where they come from.
@@ -68,16 +67,16 @@ _ROSTER_TAIL = """
 """
 
 
-def skeleton(title: str) -> Mapping[str, str]:
+def skeleton() -> Mapping[str, str]:
     """Name and text of the files of a new study."""
     first = [entry for entry in ENTRIES if entry.slot in _FIRST]
     return {
-        STUDY: study_text(title, Plan()),
+        STUDY: study_text(Plan()),
         "roster.toml": _ROSTER_HEAD + roster_text(first) + _ROSTER_TAIL,
     }
 
 
-def demo_study(folder: Path) -> tuple[Study, list[str]]:
+def demo_study(folder: Path, plan: Plan) -> tuple[Study, list[str]]:
     """The study of the demonstration, begun where there is none, and slots it has to do without.
 
     Raises
@@ -89,7 +88,7 @@ def demo_study(folder: Path) -> tuple[Study, list[str]]:
     slots = [route.slot for route in roster.routes]
     texts = {
         "roster.toml": roster_text(entry for entry in ENTRIES if entry.slot in slots),
-        STUDY: study_text(folder.absolute().name, Plan()),  # last: it makes the study
+        STUDY: study_text(plan),  # last: it makes the study
     }
     for name, text in texts.items():
         if not is_file(folder / name):
@@ -97,10 +96,9 @@ def demo_study(folder: Path) -> tuple[Study, list[str]]:
     return read_study(folder), missing
 
 
-def study_text(title: str, plan: Plan) -> str:
+def study_text(plan: Plan) -> str:
     """A commented ``study.toml`` on the bundled panels."""
     return _STUDY.format(
-        title=json.dumps(title, ensure_ascii=False),
         panels=json.dumps([*PANELS]),
         largest=LARGEST,
         seed=plan.seed,

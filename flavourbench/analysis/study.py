@@ -15,7 +15,7 @@ from flavourbench.analysis.plan import MAX_DRAWS, MAX_FLIPS, MAX_SEED, Plan
 from flavourbench.collect.roster import Roster, read_roster
 from flavourbench.environment.store import open_environment
 from flavourbench.errors import InputError, listed, shown
-from flavourbench.folders import is_file, is_folder, new_folder
+from flavourbench.folders import is_file, is_folder, new_file, new_folder
 from flavourbench.settings import Table, read_toml
 from flavourbench.tasks.files import located, read_all
 from flavourbench.tasks.taskset import TaskSet
@@ -33,7 +33,6 @@ class Study:
     Attributes
     ----------
     folder : Path
-    title : str
     environment : name of what the panels were compiled from, or None where that is unknown
     panels : panel folders, published task files or names of bundled panels
     roster, journal : of a collection; None where answers are in hand
@@ -44,7 +43,6 @@ class Study:
     """
 
     folder: Path
-    title: str
     environment: str | None
     panels: tuple[Path, ...]
     roster: Path | None
@@ -54,6 +52,11 @@ class Study:
     core_seed: str
     core_size: int | None
     plan: Plan
+
+    @property
+    def stem(self) -> str:
+        """The beginning of its releases' names; short, since names have 255 bytes at most."""
+        return self.folder.resolve().name[:40]
 
     @property
     def cores(self) -> Path:
@@ -92,7 +95,7 @@ class Study:
         if self.journal is None:
             raise InputError(
                 f"{shown(self.folder / STUDY, 200)} takes answers from"
-                f" {shown(self.responses, 200)}: there is no journal"
+                f" {shown(self.responses, 200)}: there is no journal; `fb freeze` shows coverage"
             )
         return self.journal
 
@@ -121,7 +124,8 @@ class Study:
 
     def _files(self) -> list[Path]:
         folder = self.responses or self.folder
-        found = sorted(folder.glob("[!.]*.jsonl")) if is_folder(folder) else []
+        inside = sorted(folder.glob("[!.]*.jsonl")) if is_folder(folder) else []
+        found = [file for file in inside if is_file(file)]
         if not found:
             raise InputError(f"{shown(folder, 200)}: no response file (SLOT.jsonl) in it")
         alien = sorted(self.names.keys() - {file.stem for file in found})
@@ -179,7 +183,6 @@ def _parse(folder: Path, values: Mapping[str, Any]) -> Study:
             return None if default is None else folder / default
         return folder / top.line(key)
 
-    title = top.line("title") if "title" in top else folder.absolute().name
     responses = place("responses")
     if responses is not None:
         both = [key for key in ("roster", "journal") if key in top]
@@ -191,7 +194,6 @@ def _parse(folder: Path, values: Mapping[str, Any]) -> Study:
     core = top.table("core") if "core" in top else Table("core", {})
     study = Study(
         folder=folder,
-        title=title,
         environment=top.line("environment") if "environment" in top else None,
         panels=tuple(_panel(folder, name) for name in top.texts("panels", least=1)),
         roster=place("roster", "roster.toml") if asked else None,
@@ -264,8 +266,12 @@ def new_study(folder: Path, files: Mapping[str, str]) -> None:
     Raises
     ------
     InputError
-        The folder exists, or cannot be written.
+        The folder is there and not empty, or cannot be written.
     """
+    if is_folder(folder) and not any(folder.iterdir()):
+        for name, text in sorted(files.items()):  # study.toml last: it makes the study
+            new_file(folder / name, text.encode())
+        return
     with new_folder(folder) as work:
         for name, text in files.items():
             (work / name).write_text(text, encoding="utf-8")

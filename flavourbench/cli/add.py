@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow, progress_bar
-from flavourbench.cli.studies import default_release, study_here
+from flavourbench.cli.studies import release_named, study_here
 from flavourbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def command(
     if sum(map(bool, (model, responses, scores))) > 1:
         raise InputError("--model, --responses and --scores: use one of them at a time")
     study = study_here()
-    path = release or default_release()
+    path = release_named(release, adding=True)
     parent = RELEASES if study is None else study.releases
     check_output(out, force, parent)
     load_arrow()

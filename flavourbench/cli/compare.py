@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow, progress_bar
-from flavourbench.cli.studies import ReleaseOption, default_release
+from flavourbench.cli.studies import ReleaseOption, release_named
 
 EXAMPLES = """\b
 Examples:
@@ -33,7 +33,7 @@ def command(
     from flavourbench.analysis.comparison import compare
     from flavourbench.analysis.release import read_release
 
-    path = default_release() if release is None else release
+    path = release_named(release)
     stored = read_release(path)
     with progress_bar() as progress:
         found = compare(stored, first, second, progress)

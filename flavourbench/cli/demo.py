@@ -44,7 +44,7 @@ def command(
     from flavourbench.cli.collecting import run_collector
     from flavourbench.collect.plan import Job
 
-    study, missing = demo_study(folder)
+    study, missing = demo_study(folder, plan)
     if missing:
         note(f'without {", ".join(missing)}: pip install "flavourbench[pantry]" adds them')
     tasks, roster = study.read_tasks(), study.read_roster()
@@ -59,10 +59,12 @@ def command(
     evidence = study_evidence(study)
     with progress_bar() as progress:
         inference = infer(evidence.matrix, plan, progress=progress)
-    written = write_named_release(inference, study.releases, "demo", evidence)
+    written = write_named_release(inference, study.releases, study.stem, evidence)
     if json_output:
         echo_json(result_object(inference))
         return
     from flavourbench.report.terminal import print_leaderboard
 
-    print_leaderboard(leaderboard_object(inference), footer=f"Release: {written}")
+    board = leaderboard_object(inference)
+    print_leaderboard(board, footer=f"Release: {written}", coverage=evidence.coverage)
+    note(f"it is a study: cd {folder}, then fb compare, fb item, fb verify …")

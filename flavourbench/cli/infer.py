@@ -12,12 +12,13 @@ from flavourbench.cli.common import (
     Json,
     echo_json,
     load_arrow,
+    note,
     parse_columns,
     progress_bar,
     warn_before,
 )
 from flavourbench.cli.studies import study_here, study_of
-from flavourbench.errors import InputError, shown
+from flavourbench.errors import InputError, listed, shown
 
 if TYPE_CHECKING:
     from flavourbench.analysis.answers import Evidence
@@ -122,7 +123,7 @@ def command(
     warn_before(matrix, plan)
     with progress_bar() as progress:
         inference = infer(matrix, plan, threads, progress=progress)
-    stem = _stem(source if study is None else study.folder)
+    stem = _stem(source) if study is None else study.stem
     if out is None:
         out = write_named_release(inference, parent, stem, evidence)
     else:
@@ -132,7 +133,9 @@ def command(
         return
     from flavourbench.report.terminal import print_leaderboard
 
-    print_leaderboard(leaderboard_object(inference), footer=f"Release: {out}")
+    coverage = None if evidence is None else evidence.coverage
+    board = leaderboard_object(inference)
+    print_leaderboard(board, footer=f"Release: {out}", coverage=coverage)
 
 
 def _plan(
@@ -213,7 +216,11 @@ def _load(
         from flavourbench.analysis.cores import study_evidence
 
         evidence = study_evidence(study)
-        return evidence.matrix, evidence
+        matrix = evidence.matrix
+        if evidence.added:
+            names = listed(sorted(evidence.added))
+            note(f"not of the models that the core was frozen for: {names} (see `fb add`)")
+        return matrix, evidence
     if source is None:
         return bundled_matrix(), None
     return read_matrix(source), read_evidence(source)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
-from flavourbench.cli.studies import ReleaseOption, default_release
+from flavourbench.cli.studies import ReleaseOption, release_named
 
 EXAMPLES = """\b
 Examples:
@@ -31,7 +31,7 @@ def command(
     from flavourbench.analysis.item import item
     from flavourbench.analysis.release import read_release
 
-    path = default_release() if release is None else release
+    path = release_named(release)
     found = item(read_release(path), task)
     if json_output:
         echo_json(found)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flavourbench.cli.common import Json, echo_json
-from flavourbench.cli.studies import default_release
+from flavourbench.cli.studies import release_named
 
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
@@ -35,9 +35,9 @@ def command(
     json_output: Json = False,
 ) -> None:
     """Show ranks, scores, simultaneous intervals, family scores and groups."""
-    from flavourbench.analysis.release import read_leaderboard
+    from flavourbench.analysis.release import read_coverage, read_leaderboard
 
-    path = default_release() if result is None else result
+    path = release_named(result)
     board = read_leaderboard(path)
     if sensitivity:
         _tell_sensitivity(path, board, json_output)
@@ -47,7 +47,8 @@ def command(
         return
     from flavourbench.report.terminal import print_leaderboard
 
-    print_leaderboard(board, footer=None if result is not None else f"Release: {path}")
+    footer = None if result is not None else f"Release: {path}"
+    print_leaderboard(board, footer, coverage=read_coverage(path))
 
 
 def _tell_sensitivity(path: Path, board: dict[str, Any], json_output: bool) -> None:

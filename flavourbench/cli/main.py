@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+from types import ModuleType
 from typing import Annotated, TextIO
 
 import typer
@@ -45,21 +46,26 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 a check failed, 2 bad input or usage, 130 interrupted, 143"
     " terminated.",
 )
-app.command("demo", epilog=demo.EXAMPLES)(demo.command)
-app.command("new", epilog=new.EXAMPLES)(new.command)
-app.command("freeze", epilog=freeze.EXAMPLES)(freeze.command)
-app.command("infer", epilog=infer.EXAMPLES)(infer.command)
-app.command("add", epilog=add.EXAMPLES)(add.command)
-app.command("leaderboard", epilog=leaderboard.EXAMPLES)(leaderboard.command)
-app.command("compare", epilog=compare.EXAMPLES)(compare.command)
-app.command("item", epilog=item.EXAMPLES)(item.command)
-app.command("verify", epilog=verify.EXAMPLES)(verify.command)
-app.command("compile", epilog=compiling.EXAMPLES)(compiling.command)
-app.command("score", epilog=score.EXAMPLES)(score.command)
-app.command("collect", epilog=collect.EXAMPLES)(collect.command)
-app.command("status", epilog=status.EXAMPLES)(status.command)
-app.add_typer(env_app, name="env")
-app.add_typer(tasks_app, name="tasks")
+#: Commands in the order of a study, and what each does, on one line.
+_COMMANDS: tuple[tuple[str, ModuleType, str], ...] = (
+    ("demo", demo, "The whole pipeline, offline, in a study to go on with."),
+    ("new", new, "Make a study: study.toml and a roster that runs as it is."),
+    ("collect", collect, "Ask the models of a roster; every answer is journaled."),
+    ("status", status, "Coverage, outcomes, spend, and what is left."),
+    ("freeze", freeze, "The common core: tasks all answered, blind to scores."),
+    ("infer", infer, "Intervals, tests, ranks and groups; writes a release."),
+    ("add", add, "Models on a frozen core, and what they moved."),
+    ("leaderboard", leaderboard, "The ranking of a release."),
+    ("compare", compare, "Two models: difference, families, deciding tasks."),
+    ("item", item, "One task: every model's choice on the ladder of 56."),
+    ("verify", verify, "Derive a release or a panel again, by other code."),
+    ("score", score, "One model's answers against panels."),
+    ("compile", compiling, "Compile the task panels of an environment."),
+)
+for _name, _module, _short in _COMMANDS:
+    app.command(_name, epilog=_module.EXAMPLES, short_help=_short)(_module.command)
+app.add_typer(env_app, name="env", short_help="Environments: ask, import, build, measure them.")
+app.add_typer(tasks_app, name="tasks", short_help="Panels and tasks: show, import, export.")
 app.add_typer(release_app, name="release")
 
 
@@ -86,11 +92,13 @@ def run() -> None:
         if getattr(sys, name) is None:  # closed by the caller: what goes there is not wanted
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
     code = main(sys.argv[1:])
-    if code in _STOPPED:
-        # What was begun is undone by now. Threads may still be at work, though, and an
-        # ordinary exit would wait for them, for ever where the signal met their start.
-        os._exit(code)
-    sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    # What was begun is done, or undone, by now. Threads may still be at work, though, or about to
+    # start: an ordinary exit would wait for them, for ever where a signal met their start, and
+    # Arrow's abort the process if it ends amid that.
+    os._exit(code)
 
 
 def main(arguments: list[str]) -> int:

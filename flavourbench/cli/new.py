@@ -26,5 +26,8 @@ def command(
     from flavourbench.analysis.skeleton import skeleton
     from flavourbench.analysis.study import new_study
 
-    new_study(folder, skeleton(folder.absolute().name))
-    typer.echo(f"{folder}: edit study.toml and roster.toml, then fb collect, fb freeze, fb infer")
+    new_study(folder, skeleton())
+    typer.echo(
+        f"cd {folder}; it runs as it is: fb collect, fb freeze, fb infer, fb leaderboard.\n"
+        "study.toml and roster.toml say who is ranked, on what, and how."
+    )

@@ -24,8 +24,8 @@ ReleaseOption = Annotated[
     typer.Option(
         "--release",
         metavar="PATH",
-        help="Release folder.  [default: this folder, else the newest one of the study or in"
-        " ./releases]",
+        help="Release folder, or study: its newest one.  [default: this folder, else the study"
+        " here or above, else ./releases]",
     ),
 ]
 
@@ -57,10 +57,12 @@ def study_of(path: Path | None) -> Study:
     return found
 
 
-def default_release() -> Path:
-    """The release to use where none is named: the newest one of the study, or of this folder.
+def release_named(path: Path | None, *, adding: bool = False) -> Path:
+    """A release folder, or the newest release of a study.
 
-    A line on standard error says so if the study has another core by now.
+    Without a path it is this folder, else the newest release of the study here or above, else
+    that in ``./releases``. Of a study, a line on standard error says whether it has moved on
+    (models that are about to be added are no reason).
 
     Raises
     ------
@@ -68,15 +70,19 @@ def default_release() -> Path:
         There is none.
     """
     from flavourbench.analysis.release.layout import find_release, is_release
+    from flavourbench.analysis.study import is_study
     from flavourbench.cli.common import note
 
-    study = None if is_release(Path()) else study_here()
+    here = path or Path()
+    if is_release(here) or not (path is None or is_study(path)):
+        return here
+    study = study_of(path) if path is not None else study_here()
     if study is None:
-        return find_release(Path())
+        return find_release(here)
     from flavourbench.analysis.cores import stale_release
 
     found = find_release(study.folder)
-    stale = stale_release(study, found)
+    stale = stale_release(study, found, adding=adding)
     if stale is not None:
         note(stale)
     return found
@@ -101,6 +107,10 @@ def roster_named(path: Path | None) -> Roster:
 
 
 def journal_named(path: Path | None) -> Path:
-    """A path of a journal, else that of the study, else ``journal.sqlite``."""
+    """A path of a journal or of a study, else the journal of the study here, else a default."""
+    from flavourbench.analysis.study import is_study
+
+    if path is not None and is_study(path):
+        return study_of(path).journal_path()
     study = study_here() if path is None else None
     return path or Path("journal.sqlite") if study is None else study.journal_path()

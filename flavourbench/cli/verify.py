@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, load_arrow, progress_bar, tell_checks
-from flavourbench.cli.studies import default_release
+from flavourbench.cli.studies import release_named
 from flavourbench.cli.tasks.shared import tell_panel
 from flavourbench.errors import InputError, shown
 
@@ -42,12 +42,13 @@ def command(
     """
     load_arrow()
     from flavourbench.analysis.release.layout import RELEASE
+    from flavourbench.analysis.study import is_study
     from flavourbench.analysis.verify import kind_at, verify_release
     from flavourbench.folders import is_folder
     from flavourbench.tasks.files import located
     from flavourbench.tasks.panel import PANEL
 
-    place = default_release() if path is None else located(path)
+    place = release_named(path) if path is None or is_study(path) else located(path)
     kind = kind_at(place)
     if kind is RELEASE:
         with progress_bar() as progress:

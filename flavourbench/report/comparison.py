@@ -195,7 +195,12 @@ def _print_tasks(out: Console, screen: Screen, found: Comparison) -> None:
     tasks: Sequence[Mapping[str, Any]] = found["tasks"]
     for_a = [row for row in tasks[:_MOST] if row["difference"] > 0]
     for_b = [row for row in tasks[: -_MOST - 1 : -1] if row["difference"] < 0]
-    heads = [("tasks that add most", False), ("adds", True), ("A", False), ("B", False)]
+    heads = [
+        ("tasks that add most (ties by id)", False),
+        ("adds", True),
+        ("A", False),
+        ("B", False),
+    ]
     largest = max((abs(row["contribution"]) for row in for_a + for_b), default=0.0)
     decimals = decimals_of(largest, screen.width)
     rows = []

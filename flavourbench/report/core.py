@@ -16,8 +16,17 @@ def print_core(core: Core, place: str, *, new: bool) -> None:
     """Print how many tasks every panel and family has, and why the others left."""
 
     def draw(out: Console, screen: Screen) -> None:
-        rows = [[panel, family, f"{len(names):,}"] for (panel, family), names in core.tasks.items()]
-        print_rows(out, screen, (("panel", False), ("family", False), ("tasks", True)), rows)
+        rows = [
+            [*stratum, f"{core.valid[stratum]:,}", f"{len(names):,}"]
+            for stratum, names in core.tasks.items()
+        ]
+        heads = (
+            ("panel", False),
+            ("family", False),
+            ("valid for all", True),
+            ("in the core", True),
+        )
+        print_rows(out, screen, heads, rows)
         _print_models(out, screen, core)
         _print_left(out, screen, core)
         told = (
@@ -48,11 +57,16 @@ def _print_models(out: Console, screen: Screen, core: Core) -> None:
 def _print_left(out: Console, screen: Screen, core: Core) -> None:
     """Tasks that left, and because of whom."""
     left = sorted(core.left_out.items(), key=lambda task: (-len(task[1]), task[0]))
-    out.print(f"{len(left):,} tasks left, not valid for every model", style="dim")
+    out.print(f"{len(left):,} tasks are left out, not valid for every model", style="dim")
     for name, cells in left[:_MOST]:
         whose = ", ".join(f"{slot} {outcome}" for slot, outcome in sorted(cells.items()))
         out.print(Text(screen.text(f"  {name}: {whose}"), style="dim"), soft_wrap=True)
     if len(left) > _MOST:
         out.print(f"  and {len(left) - _MOST:,} more (--json has all)", style="dim")
     if core.surplus:
-        out.print(f"{len(core.surplus):,} valid tasks are beyond the size", style="dim")
+        fewest = min(core.valid, key=lambda stratum: core.valid[stratum])
+        told = (
+            f"{len(core.surplus):,} more are valid for all, but every panel and family has"
+            f" {core.size:,} ({' '.join(fewest)} has the fewest: {core.valid[fewest]:,})"
+        )
+        out.print(Text(screen.text(told), style="dim"))

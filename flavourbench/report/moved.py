@@ -86,7 +86,7 @@ def _print_pairs(out: Console, screen: Screen, found: Object) -> None:
     for row in found["pairs"][:_MOST]:
         state = "now resolved" if row["resolved"][1] else "no longer resolved"
         p = f"Holm p {row['holm_p'][0]:.4f} {screen.glyphs.arrow} {row['holm_p'][1]:.4f}"
-        told = f"  {row['left']} / {row['right']}: {state} ({p})"
+        told = f"  {' / '.join(row['names'])}: {state} ({p})"
         out.print(Text(screen.text(told)), soft_wrap=True)
     if len(found["pairs"]) > _MOST:
         out.print(f"  and {len(found['pairs']) - _MOST:,} more (--json has all)", style="dim")

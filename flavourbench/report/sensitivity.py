@@ -14,11 +14,11 @@ from flavourbench.report.strips import shorten
 _HEADS = (
     ("#", True),
     ("model", False),
-    ("score", True),
+    ("on core", True),
     ("valid", True),
-    ("bounds", True),
+    ("worst, best", True),
     ("ranks", True),
-    ("zeros", True),
+    ("0: rank", True),
     ("own", True),
     ("rank", True),
 )
@@ -37,9 +37,9 @@ def print_sensitivity(found: Mapping[str, Any], board: Mapping[str, Any], place:
     """
     rows = {row["id"]: row for row in found["models"]}
     told = (
-        "# and score: on the core, which is the ranking. bounds: score on all ranked tasks if what"
-        " is not valid counted 0, or 100, and the ranks that go with them. zeros: the rank if it"
-        " counted 0 for everybody. own, rank: score and rank over each model's valid answers.",
+        "# and on core: the ranking. The rest is about all ranked tasks. worst, best: the score if"
+        " what is not valid counted 0, or 100, and the ranks that go with these. 0: the rank if it"
+        " counted 0 for everybody. own: score and rank over each model's own valid answers.",
     )
 
     def draw(out: Console, screen: Screen) -> None:

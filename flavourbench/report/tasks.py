@@ -142,7 +142,7 @@ def print_task(shown: Answer) -> None:
 
 def task_head(screen: Screen, shown: Answer) -> str:
     """What a task is about and what it demands, in one line."""
-    facts = [shown["family"], f"stratum {shown['stratum']}", f"anchor {shown['anchor']}"]
+    facts = [shown["family"], f"difficulty stratum {shown['stratum']}", f"anchor {shown['anchor']}"]
     demands = [shown["diet"], shown["region"]]
     if shown["max_nova"] is not None:
         demands.append(f"NOVA up to {shown['max_nova']}")

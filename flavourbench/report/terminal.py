@@ -49,19 +49,39 @@ class _Layout:
 
 
 def print_leaderboard(
-    board: dict[str, Any], footer: str | None = None, console: Console | None = None
+    board: dict[str, Any],
+    footer: str | None = None,
+    console: Console | None = None,
+    coverage: tuple[int, int] | None = None,
 ) -> None:
-    """Print the ranking of ``leaderboard.json``: one row a model, a rule between groups."""
-    show(lambda out, screen: _print_parts(out, board, screen, footer), console)
+    """Print the ranking of ``leaderboard.json``: one row a model, a rule between groups.
+
+    Parameters
+    ----------
+    coverage : numbers of tasks in the core, and of all ranked ones, where that is known
+    """
+    show(lambda out, screen: _print_parts(out, board, screen, footer, coverage), console)
 
 
-def _print_parts(out: Console, board: dict[str, Any], screen: Screen, footer: str | None) -> None:
+def _print_parts(
+    out: Console,
+    board: dict[str, Any],
+    screen: Screen,
+    footer: str | None,
+    coverage: tuple[int, int] | None,
+) -> None:
     if board["label"]:
         out.print(Text(f"Note: {screen.text(board['label'])}", style="bold yellow"))
     table, complete = _leaderboard_table(board["models"], screen)
     out.print(table)
     for line in _summary(board, screen):
         out.print(Text(line, style="dim"))
+    if coverage is not None and coverage[0] < coverage[1]:
+        told = (
+            f"{coverage[0]:,} of {coverage[1]:,} ranked tasks are in the core, valid for every"
+            " model; `fb leaderboard --sensitivity` shows what the others could change."
+        )
+        out.print(Text(told, style="dim"))
     if not complete:
         out.print(Text("Narrow screen: --json has all columns.", style="dim"))
     for warning in board["warnings"]:

@@ -64,7 +64,8 @@ def test_the_demonstration_is_the_same_with_its_journal_and_without(
     assert f"Release: {next((folder / 'releases').iterdir()).relative_to(demo.folder)}" in (
         first.out.replace("\n", "")
     )
-    (core,) = first.err
+    core, after = first.err
+    assert "cd flavourbench-demo" in after
     size = int(re.findall(r"core: (\d+) tasks in each of 3 panels × families", core)[0])
     table = json.loads(digest["leaderboard.json"])
     assert 100 < size < 164  # what some refused or garbled is left to all

@@ -16,6 +16,7 @@ from flavourbench.environment.pantry import wikibooks
 from flavourbench.environment.pantry.build import METHODS
 from flavourbench.environment.pantry.tables import COLUMNS, FOLDER, INGREDIENTS, RECIPES
 from flavourbench.environment.store import BUILT_IN_FOLDER, is_built_in
+from flavourbench.report.pantry import print_evaluation
 
 
 @pytest.fixture
@@ -220,12 +221,14 @@ def test_published_flags_beside_the_own(env: Command) -> None:
     assert theirs["families"]["constraint"]["score"] > own["families"]["constraint"]["score"]
 
 
-def test_every_method_side_by_side(env: Command, tables: Path) -> None:
+def test_every_method_side_by_side(
+    env: Command, tables: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = env.json("env", "evaluate", tables, "--all")
     assert {*METHODS} <= {*found["completion"]["methods"]}
-    run = env("env", "evaluate", tables, "--all")
-    assert run.code == 0
-    assert all(method in run.out for method in METHODS)
+    print_evaluation(found)
+    out = capsys.readouterr().out
+    assert all(method in out for method in METHODS)
 
 
 @pytest.mark.parametrize(
@@ -245,13 +248,19 @@ def test_what_does_not_fit_together_is_refused(
     env.refused("env", "evaluate", *arguments, says=told)
 
 
-def test_views_fit_the_screen(env: Command, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_views_fit_the_screen(
+    env: Command,
+    tables: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = env.json("env", "evaluate", tables)
     for width in (40, 80, 140):
         monkeypatch.setenv("COLUMNS", str(width))
-        run = env("env", "evaluate", tables)
-        assert run.code == 0
-        assert max(map(len, run.out.splitlines())) <= width
-        assert "MRR" in run.out
+        print_evaluation(found)
+        out = capsys.readouterr().out
+        assert max(map(len, out.splitlines())) <= width
+        assert "MRR" in out
 
 
 # --- recipes -------------------------------------------------------------------------------------

@@ -8,10 +8,15 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from running import Command, Run, tree
 from studies import SLOTS, STUDY, choice, panel, ranked_ids, write_answers, write_study
 
+from flavourbench.analysis.bundled import bundled_matrix
 from flavourbench.analysis.study import find_study
 from flavourbench.tasks.labels import PORTFOLIOS
 
@@ -80,7 +85,7 @@ def test_a_core_is_kept_and_never_overwritten(fb: Command, study: Path) -> None:
     record = fb.json("freeze")
     assert record["new"]
     assert {**tree(study / "cores"), **first} == tree(study / "cores")
-    left = [row for row in record["left"] if row["why"] == "invalid"]
+    left = [row for row in record["left_out"] if row["why"] == "invalid"]
     assert [row["invalid"] for row in left] == [{"cumin": "unparseable"}]
     assert record["size"] == 159
     # Back again: the first core holds once more.
@@ -138,7 +143,7 @@ def test_a_core_that_is_one_task_short_is_refused(fb: Command, study: Path) -> N
     write_answers(study / "answers", "dill", dict.fromkeys(ranked_ids("pairing")[:71]))
     record = fb.json("freeze")
     assert [len(row["tasks"]) for row in record["strata"]] == [89, 89, 89]
-    surplus = [row for row in record["left"] if row["why"] == "surplus"]
+    surplus = [row for row in record["left_out"] if row["why"] == "surplus"]
     assert len(surplus) == 2 * 71
     write_answers(study / "answers", "dill", dict.fromkeys(ranked_ids("pairing")))
     fb.refused("freeze", says=("family pairing: 0 tasks are valid", "dill 0"))
@@ -154,7 +159,7 @@ def test_adding_is_an_analysis_of_all(fb: Command, study: Path) -> None:
     """Byte for byte, for one model or two, with the cache and without."""
     earlier = only(study / "releases")
     kept = tree(earlier)
-    fb.refused("add", says="all 3 models of the study are in the release")
+    fb.refused("add", says="every model of the study is in the release")
     for slot in ("anise", "mint"):
         write_answers(study / "answers", slot)
     out = added(fb, "--out", "../added")
@@ -203,7 +208,7 @@ def test_a_model_that_is_not_valid_on_the_core_is_refused(
     ids = ranked_ids("substitution")[:12]
     write_answers(study / "answers", "anise", dict.fromkeys(ids, text))
     outcome = "missing" if text is None else "unparseable"
-    says = ("anise", "12 of 480 tasks", f"{ids[0]} {outcome}", "and 2 more")
+    says = ("anise", "12 of 480 tasks", f"{ids[0]} {outcome}", "and 9 more")
     for command in (("add",), ("infer",)):
         fb.refused(*command, says=says, code=1)
     # Outside of the core nothing is asked of it.
@@ -216,7 +221,12 @@ def test_what_cannot_be_added_is_refused(fb: Command, study: Path) -> None:
     release = only(study / "releases")
     fb.refused("add", "--model", "nobody", says=("nobody", "basil"))
     fb.refused("add", "--model", "basil", says=("basil", "in the release already"))
-    fb.refused("add", "--responses", study / "answers" / "basil.jsonl", says="basil occurs twice")
+    fb.refused(
+        "add",
+        "--responses",
+        study / "answers" / "basil.jsonl",
+        says=("basil", "in the release already"),
+    )
     fb.refused("add", "--scores", "t.csv", says="--responses")
     fb.refused("add", "--scores", "t.csv", "--model", "x", says="one of them")
     write_answers(study / "answers", "anise")
@@ -338,3 +348,93 @@ def test_what_the_core_left_out_is_bounded(fb: Command, study: Path) -> None:
     os.chdir(fb.folder)
     assert fb("infer", "--draws", "200", "--flips", "300", "--out", "bundled").code == 0
     fb.refused("leaderboard", "bundled", "--sensitivity", says=("bundled", "score table"))
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    """The bundled scores of 27 models, long."""
+    matrix = bundled_matrix()
+    tasks = len(matrix.tasks)
+    return pa.table(
+        {
+            "model": [model for model in matrix.models for _ in range(tasks)],
+            "task": [*matrix.tasks] * len(matrix.models),
+            "score": (matrix.scores.values / matrix.unit).ravel(),
+            "panel": [matrix.strata[s].panel for s in matrix.design.stratum] * len(matrix.models),
+            "family": [matrix.strata[s].family for s in matrix.design.stratum] * len(matrix.models),
+            "anchor": [matrix.clusters[c] for c in matrix.design.cluster] * len(matrix.models),
+            "chance": (matrix.chance / 56 / matrix.unit).tolist() * len(matrix.models),  # type: ignore[operator]
+        }
+    )
+
+
+def test_a_28th_model_leaves_27_as_they_were(fb: Command, table: pa.Table) -> None:
+    """In a release of scores; the new one has fewer decimals, and no chance levels of its own."""
+    own = table.filter(pc.equal(table["model"], table["model"][0]))
+    new = own.set_column(0, "model", pa.array(["a new one"] * len(own)))
+    new = new.set_column(2, "score", pa.array(np.rint(new["score"].to_numpy() * 10 + 30) / 10))
+    pq.write_table(table, "old.parquet")
+    pq.write_table(new.drop_columns("chance"), "new.parquet")
+    pq.write_table(pa.concat_tables([table, new]), "all.parquet")
+    sizes = ("--draws", "1000", "--flips", "1000")
+    assert fb("infer", "old.parquet", "--out", "before", *sizes).code == 0
+    assert fb("infer", "all.parquet", "--out", "all", *sizes).code == 0
+    found = fb.json("add", "before", "--scores", "new.parquet", "--out", "after")
+    assert tree(fb.folder / "after") == tree(fb.folder / "all")
+    assert found["changed"] == []
+    assert found["kept"] == 27 * 9 + 351 * 5
+    assert found["hypotheses"] == [351, 378]
+    draws = [pq.read_table(f"{name}/draws.parquet") for name in ("before", "after")]
+    for model in draws[0].column_names:
+        assert draws[0][model].equals(draws[1][model])
+    # Other chance levels are another benchmark.
+    odd = new.set_column(6, "chance", pc.add(new["chance"], 1.0))
+    pq.write_table(odd, "odd.parquet")
+    fb.refused("add", "before", "--scores", "odd.parquet", says="chance levels")
+    pq.write_table(new.slice(1), "short.parquet")
+    fb.refused("add", "before", "--scores", "short.parquet", says=str(new["task"][0]))
+
+
+def test_choices_are_nothing_to_a_core(fb: Command, study: Path) -> None:
+    """Other valid answers, and with them other scores, leave every byte of it."""
+    before = tree(study / "cores")
+    first = only(study / "releases")
+    tasks = panel().tasks
+    turned = {
+        task.id: f"FINAL_SELECTION: {', '.join(choice('cumin', other))}"
+        for task, other in zip(tasks, tasks[::-1], strict=True)
+    }
+    write_answers(study / "answers", "cumin", turned)
+    assert not fb.json("freeze")["new"]
+    assert tree(study / "cores") == before
+    assert fb("infer", "--out", "other").code == 0
+    scores = [pq.read_table(path / "scores.parquet") for path in (first, study / "other")]
+    assert not scores[0].equals(scores[1])
+    for name in ("core.json", "tasks.parquet"):
+        assert (first / name).read_bytes() == (study / "other" / name).read_bytes()
+
+
+def test_half_a_character_in_an_answer_is_no_text(fb: Command, study: Path) -> None:
+    path = study / "answers" / "cumin.jsonl"
+    text = path.read_text().replace('"response": "', '"response": "\\ud800 ', 1)
+    path.write_text(text)
+    assert fb("freeze").code == 0
+    assert fb("infer").code == 0
+    assert fb("verify").code == 0
+
+
+def test_an_empty_folder_becomes_a_study(fb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fb.folder / "empty").mkdir()
+    monkeypatch.chdir(fb.folder / "empty")
+    assert fb("new", ".").code == 0
+    assert {path.name for path in Path().iterdir()} == {"study.toml", "roster.toml"}
+    fb.refused("new", ".", says="exists: choose another")
+
+
+def test_a_study_stands_for_its_newest_release(fb: Command, study: Path) -> None:
+    board = fb.json("leaderboard")
+    os.chdir(fb.folder)
+    assert fb.json("leaderboard", "mine") == board
+    assert fb("verify", "mine", "--quick").code == 0
+    pair = ("basil", "dill", "--release")
+    assert fb.json("compare", *pair, "mine") == fb.json("compare", *pair, only(study / "releases"))

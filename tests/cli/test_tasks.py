@@ -458,7 +458,7 @@ def _one_off(task: Any) -> tuple[int, ...]:
         (lambda task: {"id": task.id + "0"}, {"ids", "labels", "compilation"}),
         (lambda task: {"extra": {"a": 1}}, {"other keys"}),
         (lambda task: {"extra": {"optimal_selection": "ABC"}}, {"other keys"}),
-        (lambda task: {"ranked": not task.ranked}, {"compilation"}),
+        (lambda task: {"ranked": not task.ranked}, {"selection rules", "compilation"}),
     ],
 )
 def test_verify_derives_all_of_a_sealed_panel(

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from panels import small_environment
 from releases import changed, places, replace_bytes, write_collected
@@ -256,6 +258,44 @@ def test_every_key_of_the_evidence_is_derived(original: Path, tmp_path: Path, na
         found = failures(at_hand)
         # Tasks that no longer follow from their design are named, too.
         assert name in found or (name == "panels.json" and "panels.parquet" in found), place
+
+
+def _odd_columns(table: Any) -> Iterator[tuple[str, Any]]:
+    """The table with one column of another type, with a null, renamed, or gone."""
+    for place, column in enumerate(table.column_names):
+        values = table[column]
+        kind = values.type
+        other = pa.string() if not pa.types.is_string(kind) else pa.large_string()
+        if pa.types.is_integer(kind):
+            other = pa.int64() if kind != pa.int64() else pa.int32()
+        if not pa.types.is_list(kind):
+            yield f"{column} is", table.set_column(place, column, values.cast(other))
+        nulls = pa.nulls(1, kind)
+        with_null = pa.chunked_array([nulls, *values.slice(1).chunks], kind)
+        yield column, table.set_column(place, column, with_null)
+        yield (
+            "columns",
+            table.rename_columns(
+                [*table.column_names[:place], "x", *table.column_names[place + 1 :]]
+            ),
+        )
+        yield "columns", table.remove_column(place)
+
+
+@pytest.mark.parametrize("name", ["answers.parquet", "observations.parquet", "panels.parquet"])
+def test_evidence_of_other_columns_is_refused(original: Path, tmp_path: Path, name: str) -> None:
+    table = pq.read_table(original / name)
+    nullable = ("micro_dollars", "score_bps", "max_nova", "feasible")
+    for says, forged in _odd_columns(table):
+        shutil.rmtree(tmp_path / "r", ignore_errors=True)
+        shutil.copytree(original, tmp_path / "r")
+        sink = pa.BufferOutputStream()
+        pq.write_table(forged, sink)
+        replace_bytes(tmp_path / "r", name, sink.getvalue().to_pybytes())
+        found = failures(tmp_path / "r")
+        assert name in found, (says, found)
+        if says not in nullable:
+            assert says in found or "null" in found or "holds" in found, (says, found)
 
 
 def test_a_model_that_stands_twice_is_named(original: Path, tmp_path: Path) -> None:

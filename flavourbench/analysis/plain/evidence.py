@@ -21,7 +21,7 @@ Stratum = tuple[str, str]
 
 def core_tasks(
     outcomes: Mapping[str, Mapping[str, str]], places: Mapping[str, Stratum], seed: str, size: int
-) -> tuple[dict[Stratum, list[str]], dict[str, dict[str, str]], list[str]]:
+) -> tuple[dict[Stratum, list[str]], dict[str, dict[str, str]], dict[Stratum, list[str]]]:
     """The common core of some models.
 
     Parameters
@@ -33,8 +33,8 @@ def core_tasks(
     Returns
     -------
     (panel and family → task ids in the order of their digests, task id → slot → outcome of what
-    is not valid for all, other tasks that the core does not need). A stratum may come out
-    shorter than ``size``.
+    is not valid for all, panel and family → other valid tasks, that the core does not need). A
+    stratum may come out shorter than ``size``.
     """
     left: dict[str, dict[str, str]] = {}
     ordered: dict[Stratum, list[tuple[str, str]]] = {}
@@ -48,12 +48,12 @@ def core_tasks(
         row = ["fb-core-1", seed, panel, family, task]
         text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
         rows.append((hashlib.sha256(text.encode()).hexdigest(), task))
-    chosen, surplus = {}, []
+    chosen, surplus = {}, {}
     for stratum, rows in ordered.items():
         names = [task for _, task in sorted(rows)]
         chosen[stratum] = names[:size]
-        surplus += names[size:]
-    return chosen, left, sorted(surplus)
+        surplus[stratum] = names[size:]
+    return chosen, left, surplus
 
 
 def points_of(selection: str, scores: Sequence[int]) -> int | None:

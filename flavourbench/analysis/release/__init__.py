@@ -3,6 +3,7 @@
 from flavourbench.analysis.release.layout import RELEASE, find_release, is_release
 from flavourbench.analysis.release.read import (
     Release,
+    read_coverage,
     read_diagnostics,
     read_earlier,
     read_evidence,
@@ -22,6 +23,7 @@ __all__ = [
     "check_target",
     "find_release",
     "is_release",
+    "read_coverage",
     "read_diagnostics",
     "read_earlier",
     "read_evidence",

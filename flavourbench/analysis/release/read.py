@@ -195,6 +195,15 @@ def read_release(path: Path) -> Release:
     )
 
 
+def read_coverage(path: Path) -> tuple[int, int] | None:
+    """Numbers of tasks in the core of a release and of all ranked ones; None for score tables."""
+    files = RELEASE.read(path, also=(layout.DIAGNOSTICS,)).files
+    if layout.DIAGNOSTICS not in files:
+        return None
+    found = json.loads(files[layout.DIAGNOSTICS])
+    return found["core_tasks"], found["ranked_tasks"]
+
+
 def read_diagnostics(path: Path) -> dict[str, Any]:
     """Bounds and sensitivity rankings of a release; errors as :func:`read_leaderboard`.
 
@@ -272,7 +281,11 @@ def _part(name: str, read: Callable[[], _Part]) -> _Part:
         *(ArithmeticError, RuntimeError),
     ) as error:
         reason = shown(str(error).split("\n")[0], 200)
-        raise CheckError(f"{name}: {reason}") from error
+        raise CheckError(
+            f"{name} lacks {reason}: another version wrote it"
+            if isinstance(error, KeyError)
+            else f"{name}: {reason}"
+        ) from error
 
 
 def _rows(data: bytes, kind: type[_Row]) -> list[_Row]:

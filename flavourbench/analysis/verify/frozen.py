@@ -45,7 +45,10 @@ def core_problem(release: Release, evidence: Evidence) -> str | None:
         return f"{layout.CORE}: {listed(gone)} is no model of {layout.ROSTER}"
     outcomes = _outcomes(evidence, core.slots)
     chosen, left, surplus = plain.core_tasks(outcomes, places, core.seed, core.size)
-    reasons: dict[str, Mapping[str, str]] = {**left, **{task: {} for task in surplus}}
+    reasons: dict[str, Mapping[str, str]] = {
+        **left,
+        **{task: {} for names in surplus.values() for task in names},
+    }
     cells = [(slot, task) for slot in sorted(core.slots) for task in places]
     digest = coverage_sha256(
         {
@@ -63,10 +66,15 @@ def core_problem(release: Release, evidence: Evidence) -> str | None:
         "size": min(map(len, chosen.values())),
         "models": [{"slot": slot, "route_digest": routes[slot]} for slot in sorted(core.slots)],
         "strata": [
-            {"panel": panel, "family": family, "tasks": names}
-            for (panel, family), names in sorted(chosen.items())
+            {
+                "panel": stratum[0],
+                "family": stratum[1],
+                "valid": len(names) + len(surplus[stratum]),
+                "tasks": names,
+            }
+            for stratum, names in sorted(chosen.items())
         ],
-        "left": [
+        "left_out": [
             {"task": task, "why": "invalid" if cells_ else "surplus", "invalid": dict(cells_)}
             for task, cells_ in sorted(reasons.items())
         ],

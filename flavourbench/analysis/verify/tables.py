@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,10 +57,38 @@ def read_table(name: str, data: bytes, models: Sequence[str]) -> Table:
     }
 
 
-def column_names(name: str, data: bytes) -> list[str]:
-    """Names of the columns of a Parquet file; errors as :func:`read_table`."""
-    names: list[str] = _parsed(name, data).column_names
-    return names
+def check_columns(name: str, data: bytes, columns: Mapping[str, Column]) -> None:
+    """Refuse a Parquet file whose columns are not of the names and types of ``columns``.
+
+    Raises
+    ------
+    CheckError
+        With the column; or see :func:`read_table`.
+    """
+    table = _parsed(name, data)
+    if table.column_names != [*columns]:
+        found, expected = listed(table.column_names), listed([*columns])
+        raise CheckError(f"{name} has the columns {found}, not {expected}")
+    for column, values in columns.items():
+        kind = table[column].type
+        if isinstance(values, np.ndarray) and values.ndim == 2:
+            inner = getattr(kind, "value_type", None)
+            found, expected = f"a list of {inner}", f"a list of {_arrow(values)}"
+        else:
+            found, expected = str(kind), _arrow(values)
+        if found != expected:
+            raise CheckError(f"{name}: {shown(column)} is {shown(found)}, not {expected}")
+        if table[column].null_count and not isinstance(values, np.ma.MaskedArray):
+            raise CheckError(f"{name}: {shown(column)} holds nulls")
+
+
+def _arrow(values: Column) -> str:
+    """The Arrow type of a column."""
+    import pyarrow as pa
+
+    if not isinstance(values, np.ndarray):
+        return _TEXT
+    return str(pa.from_numpy_dtype(values.dtype))
 
 
 def _parsed(name: str, data: bytes) -> Any:

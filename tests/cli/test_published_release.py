@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from published_release import FILES, MODELS, ROWS, invalid, observations, write_folder
 from references import reference
-from releases import write_collected, write_small
+from release_files import write_collected, write_small
 from running import SMALL, Command, tree
 from studies import write_answers, write_study
 from task_files import Row, chosen_at_random, write_rows

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from releases import (
+from release_files import (
     BOARD,
     replace_board,
     replace_table,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from releases import often_best, write_collected, write_small
+from release_files import often_best, write_collected, write_small
 from rich.cells import cell_len
 from rich.console import Console
 from running import SMALL, Command

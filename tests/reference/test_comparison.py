@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from releases import often_best, small_matrix, write_collected
+from release_files import often_best, small_matrix, write_collected
 from scipy import stats
 from strategies import Table, bits, few, plans, tables
 

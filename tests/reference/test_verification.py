@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from releases import (
+from release_files import (
     BOARD,
     NUMBERS,
     Place,

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from panels import small_environment
-from releases import changed, places, replace_bytes, write_collected
+from release_files import changed, places, replace_bytes, write_collected
 
 from flavourbench.analysis.answers import Answer, Answers, Evidence, Observation
 from flavourbench.analysis.core import Core, freeze

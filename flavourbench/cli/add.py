@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow, progress_bar
-from flavourbench.cli.studies import release_named, study_here
+from flavourbench.cli.studies import reading, release_named, study_here
 from flavourbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -91,24 +91,25 @@ def command(
     parent = RELEASES if study is None else study.releases
     check_output(out, force, parent)
     load_arrow()
-    earlier, before, evidence = read_earlier(path)
-    matrix, evidence = _enlarged(earlier, evidence, study, model or [], responses, scores)
     if cache is None and study is not None:
         cache = study.folder / CACHE
-    with progress_bar() as progress:
-        inference = extend(earlier, matrix, earlier.plan, cache, threads, progress)
-    if out is None:
-        out = write_named_release(inference, parent, stem_of(path), evidence)
-    else:
-        write_release(inference, out, evidence, force=force)
-    after = result_object(inference)
-    found = moved(before, after)
-    if json_output:
-        echo_json({**found, "release": str(out), "before": str(path)})
-        return
-    from flavourbench.report.moved import print_moved
+    with reading(path):
+        earlier, before, evidence = read_earlier(path)
+        matrix, evidence = _enlarged(earlier, evidence, study, model or [], responses, scores)
+        with progress_bar() as progress:
+            inference = extend(earlier, matrix, earlier.plan, cache, threads, progress)
+        after = result_object(inference)
+        found = moved(before, after)
+        if out is None:
+            out = write_named_release(inference, parent, stem_of(path), evidence)
+        else:
+            write_release(inference, out, evidence, force=force)
+        if json_output:
+            echo_json({**found, "release": str(out), "before": str(path)})
+            return
+        from flavourbench.report.moved import print_moved
 
-    print_moved(found, after, str(out), str(path))
+        print_moved(found, after, str(out), str(path))
 
 
 def _enlarged(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow, progress_bar
-from flavourbench.cli.studies import ReleaseOption, release_named
+from flavourbench.cli.studies import ReleaseOption, reading, release_named
 
 EXAMPLES = """\b
 Examples:
@@ -34,12 +34,13 @@ def command(
     from flavourbench.analysis.release import read_release
 
     path = release_named(release)
-    stored = read_release(path)
-    with progress_bar() as progress:
-        found = compare(stored, first, second, progress)
-    if json_output:
-        echo_json(found)
-        return
-    from flavourbench.report.comparison import print_comparison
+    with reading(path):
+        stored = read_release(path)
+        with progress_bar() as progress:
+            found = compare(stored, first, second, progress)
+        if json_output:
+            echo_json(found)
+            return
+        from flavourbench.report.comparison import print_comparison
 
-    print_comparison(found, footer=None if release is not None else f"Release: {path}")
+        print_comparison(found, footer=None if release is not None else f"Release: {path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,7 @@ from flavourbench.cli.common import (
     progress_bar,
     warn_before,
 )
-from flavourbench.cli.studies import study_here, study_of
+from flavourbench.cli.studies import reading, study_here, study_of
 from flavourbench.errors import InputError, listed, shown
 
 if TYPE_CHECKING:
@@ -119,23 +120,31 @@ def command(
     parent = RELEASES if study is None else study.releases
     check_output(out, force, parent)
     load_arrow()
-    matrix, evidence = _load(source, options, study)
-    warn_before(matrix, plan)
-    with progress_bar() as progress:
-        inference = infer(matrix, plan, threads, progress=progress)
-    stem = _stem(source) if study is None else study.stem
-    if out is None:
-        out = write_named_release(inference, parent, stem, evidence)
-    else:
-        write_release(inference, out, evidence, force=force)
-    if json_output:
-        echo_json(result_object(inference))
-        return
-    from flavourbench.report.terminal import print_leaderboard
+    with _guard(source, study):
+        matrix, evidence = _load(source, options, study)
+        warn_before(matrix, plan)
+        with progress_bar() as progress:
+            inference = infer(matrix, plan, threads, progress=progress)
+        if out is None:
+            stem = _stem(source) if study is None else study.stem
+            out = write_named_release(inference, parent, stem, evidence)
+        else:
+            write_release(inference, out, evidence, force=force)
+        if json_output:
+            echo_json(result_object(inference))
+            return
+        from flavourbench.report.terminal import print_leaderboard
 
-    coverage = None if evidence is None else evidence.coverage
-    board = leaderboard_object(inference)
-    print_leaderboard(board, footer=f"Release: {out}", coverage=coverage)
+        coverage = None if evidence is None else evidence.coverage
+        print_leaderboard(leaderboard_object(inference), f"Release: {out}", coverage=coverage)
+
+
+def _guard(source: Path | None, study: Study | None) -> contextlib.AbstractContextManager[None]:
+    """Around the use of what is analysed."""
+    from flavourbench.analysis.release import is_release
+
+    given = source is not None and study is None and is_release(source)
+    return reading(source) if given and source is not None else contextlib.nullcontext()
 
 
 def _plan(

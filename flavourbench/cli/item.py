@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
-from flavourbench.cli.studies import ReleaseOption, release_named
+from flavourbench.cli.studies import ReleaseOption, reading, release_named
 
 EXAMPLES = """\b
 Examples:
@@ -32,10 +32,11 @@ def command(
     from flavourbench.analysis.release import read_release
 
     path = release_named(release)
-    found = item(read_release(path), task)
-    if json_output:
-        echo_json(found)
-        return
-    from flavourbench.report.item import print_item
+    with reading(path):
+        found = item(read_release(path), task)
+        if json_output:
+            echo_json(found)
+            return
+        from flavourbench.report.item import print_item
 
-    print_item(found, footer=None if release is not None else f"Release: {path}")
+        print_item(found, footer=None if release is not None else f"Release: {path}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flavourbench.cli.common import Json, echo_json
-from flavourbench.cli.studies import release_named
+from flavourbench.cli.studies import reading, release_named
 
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
@@ -38,17 +38,18 @@ def command(
     from flavourbench.analysis.release import read_coverage, read_leaderboard
 
     path = release_named(result)
-    board = read_leaderboard(path)
-    if sensitivity:
-        _tell_sensitivity(path, board, json_output)
-        return
-    if json_output:
-        echo_json(board)
-        return
-    from flavourbench.report.terminal import print_leaderboard
+    with reading(path):
+        board = read_leaderboard(path)
+        if sensitivity:
+            _tell_sensitivity(path, board, json_output)
+            return
+        if json_output:
+            echo_json(board)
+            return
+        from flavourbench.report.terminal import print_leaderboard
 
-    footer = None if result is not None else f"Release: {path}"
-    print_leaderboard(board, footer, coverage=read_coverage(path))
+        footer = None if result is not None else f"Release: {path}"
+        print_leaderboard(board, footer, coverage=read_coverage(path))
 
 
 def _tell_sensitivity(path: Path, board: dict[str, Any], json_output: bool) -> None:

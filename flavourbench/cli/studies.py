@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,6 +88,33 @@ def release_named(path: Path | None, *, adding: bool = False) -> Path:
     if stale is not None:
         note(stale)
     return found
+
+
+@contextlib.contextmanager
+def reading(release: Path) -> Iterator[None]:
+    """Within the block a release is used; what fails because of what it holds is said on a line.
+
+    Its digests were right, so another program wrote it. Whatever fails with a release that
+    can be verified is an error of ours, and stays one.
+
+    Raises
+    ------
+    CheckError
+        With the first check of :func:`.verify.verify_release` that fails.
+    """
+    from flavourbench.errors import CheckError, FlavourBenchError, shown
+
+    try:
+        yield
+    except (FlavourBenchError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        from flavourbench.analysis.verify import verify_release
+
+        failed = [check for check in verify_release(release) if check["passed"] is False]
+        if not failed:
+            raise
+        raise CheckError(f"{shown(release, 200)} cannot be used: {failed[0]['detail']}") from error
 
 
 def tasks_named(paths: list[Path] | None) -> TaskSet:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
-from flavourbench.cli.studies import release_named
+from flavourbench.cli.studies import reading, release_named
 
 EXAMPLES = """\b
 Examples:
@@ -37,7 +37,9 @@ def command(
     load_arrow()
     from flavourbench.analysis.published import export_release
 
-    made = export_release(release_named(release), out, force=force)
+    path = release_named(release)
+    with reading(path):
+        made = export_release(path, out, force=force)
     if json_output:
         echo_json(made)
         return

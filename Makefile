@@ -10,8 +10,9 @@ DEV := $(VENV)/.developing
 demo: $(STAMP) ## the main job: the bundled 27-model summary, analysed and ranked
 	$(BIN)/fb infer --draws 50000
 
-test: $(DEV) ## all tests, then the kernels once more as plain Python
-	$(BIN)/pytest
+test: $(DEV) ## all tests, two at a time but for those that measure time; kernels as plain Python
+	$(BIN)/pytest -n 2 --dist worksteal -m "not timed"
+	$(BIN)/pytest -m timed
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -m plain_python
 
 check: $(DEV) ## lint, format, types, import directions

@@ -842,6 +842,7 @@ def quickest(run: Callable[[], object], enough: float) -> float:
     return best
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(sys.platform != "linux", reason="times are stated for Linux")
 def test_a_stored_environment_loads_in_time(published: Path) -> None:
     from flavourbench.environment import read_environment
@@ -850,6 +851,7 @@ def test_a_stored_environment_loads_in_time(published: Path) -> None:
     assert quickest(lambda: read_environment(path), 0.05) < 0.05
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(sys.platform != "linux", reason="times are stated for Linux")
 def test_all_operations_for_all_items_in_time(published: Path) -> None:
     from benches.environment import everything

@@ -25,6 +25,9 @@ _stated = st.dictionaries(st.sampled_from(("requested_model", "served_model", "p
 _reasons = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 
 
+SOURCE = {"kind": "observations", "content_sha256": "0"}
+
+
 def tasks_at(folder: Path) -> TaskSet:
     return read_tasks(write_rows(folder / "tasks.jsonl", ROWS))
 
@@ -66,7 +69,7 @@ def test_what_is_written_is_read_again(
             )
             for row in sorted(rows, key=lambda row: (row["model_id"], row["task_id"]))
         )
-        known = seen.models({}, {})
+        known = seen.models({}, SOURCE)
         ended = {(row.slot, row.task_id): row.outcome for row in found}
         core = freeze(coverage_of(known, ended, tasks), "1")
         lines = [*observation_lines(Evidence(tasks, known, None, found, core))]
@@ -75,5 +78,5 @@ def test_what_is_written_is_read_again(
         again.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         back = read_observations(again, tasks)
         assert back.observations(tasks) == found
-        assert back.models({}, {}) == known
+        assert back.models({}, SOURCE) == known
         assert {name for name, ranked in back.ranked.items() if ranked} == core.ids

@@ -374,6 +374,7 @@ def test_every_compiled_panel_is_verified(at: int, tmp_path: Path) -> None:
     assert {"files", "prompts", "labels", "scores", "compilation"} <= {*checks}
     without = passes(verify(tmp_path / "panel"))
     assert without.pop("scores") is None
+    assert without.pop("compilation") is None
     assert {*without.values()} == {True}
 
 

@@ -357,6 +357,7 @@ def test_no_prompt_shows_an_answer(tasks: list[Task]) -> None:
             assert f"\n{label}. {name.replace('_', ' ')}\n" in task.prompt
 
 
+@pytest.mark.timed
 def test_all_panels_compile_in_three_seconds(panels: list[TaskSet]) -> None:
     """Kernels are there; the environment is as just read. The best of some, for a busy machine."""
     best = float("inf")

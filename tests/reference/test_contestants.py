@@ -627,6 +627,7 @@ def test_any_prompt_is_answered(prompt: str, repeat: int) -> None:
             assert parse(said.text, tasks()[0].choices, parser).selection is not None
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("piece", [" ", "\t", "A. ", "*", "(", "x", "A. x ", "\n", "> ", "_"])
 def test_long_prompts_take_no_long(piece: str) -> None:
     start = time.perf_counter()

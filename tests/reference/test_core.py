@@ -100,9 +100,12 @@ def test_an_outcome_that_changes_changes_the_core(slot: str, place: Place, outco
     after[slot][place.task_id] = outcome
     first, second = frozen(before), frozen(after)
     assert (first.sha256 == second.sha256) == (before == after)
-    was, is_ = before[slot][place.task_id], outcome
-    if (was == ANSWERED) != (is_ == ANSWERED):
-        assert first.ids | {*first.surplus} != second.ids | {*second.surplus}
+    was, now = (
+        all(of[place.task_id] == ANSWERED for of in outcomes.values())
+        for outcomes in (before, after)
+    )
+    valid = [core.ids | {*core.surplus} for core in (first, second)]
+    assert (valid[0] != valid[1]) == (was != now)
 
 
 def test_a_task_that_nobody_asked_a_model_is_missing() -> None:

@@ -154,6 +154,7 @@ def test_two_collectors_ask_no_cell_twice(script: str, tmp_path: Path) -> None:
     assert {row[3] for row in table(journal)} == {"answered"}
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("behaviour", ["sim+latency:0.1", "sim+hang", "sim+429"])
 def test_an_interrupt_ends_it_in_two_seconds(
@@ -218,6 +219,7 @@ def test_answers_stored_by_a_dead_collector_are_read_not_asked(tmp_path: Path) -
         assert len(simulator.requests) == 30
 
 
+@pytest.mark.timed
 def test_the_demonstration_hears_an_interrupt_while_it_is_busy(script: str, tmp_path: Path) -> None:
     """Answers in this process keep the loop busy, and wake it often."""
     small = ("demo", "--draws", "200", "--flips", "300")

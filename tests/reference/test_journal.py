@@ -187,6 +187,7 @@ def test_a_collector_that_was_given_up_ends_no_other_cell(journal: sqlite3.Conne
     assert list(unread(journal)) == []
 
 
+@pytest.mark.timed
 def test_a_process_knows_itself_and_the_dead() -> None:
     me = this_process()
     assert me.pid == os.getpid()
@@ -351,6 +352,7 @@ def test_a_journal_that_is_moved_away_ends_the_run(tmp_path: Path) -> None:
         assert len(simulator.requests) < 100
 
 
+@pytest.mark.timed
 def test_a_lock_of_another_process_does_not_hold_an_interrupt(script: str, tmp_path: Path) -> None:
     with Simulator(latency=0.05) as simulator:
         entry = model(simulator.url, "one", concurrency=4)

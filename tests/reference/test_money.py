@@ -399,6 +399,7 @@ def test_an_estimate_of_what_is_left(tmp_path: Path) -> None:
     assert found["most_dollars"] is None
 
 
+@pytest.mark.timed
 def test_a_dry_run_of_200_routes_and_1280_tasks_takes_seconds(tmp_path: Path) -> None:
     some = some_tasks(64)
     tasks = [

@@ -627,10 +627,12 @@ def large() -> tuple[list[str], Resolver]:
     return names, Resolver(names)
 
 
+@pytest.mark.timed
 def test_building_is_fast(large: tuple[list[str], Resolver]) -> None:
     assert milliseconds(lambda: Resolver(large[0])) < 20
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_odd_texts_miss_fast(large: tuple[list[str], Resolver], text: str) -> None:
     names, resolver = large

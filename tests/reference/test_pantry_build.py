@@ -192,6 +192,7 @@ def test_the_frozen_file_is_the_one_that_everything_pins() -> None:
     assert LABEL in FROZEN.described
 
 
+@pytest.mark.timed
 def test_it_loads_fast_and_is_small() -> None:
     times = []
     for _ in range(7):

@@ -77,6 +77,7 @@ def test_every_name_and_alias_reads_as_its_ingredient() -> None:
     assert wrong == {}
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("word", ["slices ", "salt ", "x ", "(", ",", "½ "])
 def test_no_phrase_takes_long(word: str) -> None:
     began = time.perf_counter()

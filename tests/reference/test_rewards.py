@@ -80,6 +80,7 @@ def test_as_many_texts_as_tasks_are_needed(tmp_path: Path) -> None:
     assert rewards([], []).shape == (0,)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("parser", PARSERS)
 def test_rewards_keep_up_with_training(tmp_path: Path, parser: str) -> None:
     tasks = panel(tmp_path / "tasks.jsonl", 20, parser).tasks * 1000

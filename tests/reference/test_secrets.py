@@ -245,6 +245,7 @@ def test_without_a_key_nothing_is_removed() -> None:
     assert scrubber.of_bytes(b"sk-1") == b"sk-1"
 
 
+@pytest.mark.timed
 def test_long_answers_take_little_time() -> None:
     """Runs of signs that begin a key or escape one must not be tried in all ways."""
     for key in ("a" * 60, "%" * 30 + "a", "a\\" * 20 + "b", '"u00' * 20 + "b"):

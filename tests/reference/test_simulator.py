@@ -386,6 +386,7 @@ def test_mistakes_of_a_test_are_loud(model: str, chosen: str | None, says: str) 
         assert ask(simulator, "chat", model)[0].status == 404
 
 
+@pytest.mark.timed
 def test_many_at_once_wait_side_by_side() -> None:
     with Simulator(latency=0.4) as simulator, ThreadPoolExecutor(16) as pool:
         start = time.monotonic()
@@ -397,6 +398,7 @@ def test_many_at_once_wait_side_by_side() -> None:
         assert time.monotonic() - start < 0.4
 
 
+@pytest.mark.timed
 def test_throughput() -> None:
     """Far below what it does, since the client shares the interpreter."""
     with (

@@ -183,7 +183,9 @@ def _reading_problems(evidence: Evidence) -> Iterator[tuple[str, str, str | None
 
 
 def _first(problems: Iterator[str]) -> str | None:
-    return next(problems, None)
+    found = [*problems]
+    more = f", the first of {len(found):,} differences" if len(found) > 1 else ""
+    return f"{found[0]}{more}" if found else None
 
 
 def _unlike_answers(evidence: Evidence, answers: Sequence[Answer]) -> Iterator[str]:

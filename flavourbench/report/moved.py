@@ -9,10 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from flavourbench.report.screen import Screen, print_rows, show
+from flavourbench.report.strips import shorten
 
 Object = Mapping[str, Any]
-#: Pairs that are told one by one.
-_MOST = 12
+#: Pairs, and models, that are told one by one.
+_MOST, _MOST_MODELS = 12, 60
+_LONGEST_NAME = 28
 
 
 def print_moved(found: Object, after: Object, place: str, before: str) -> None:
@@ -60,15 +62,19 @@ def _print_added(out: Console, screen: Screen, found: Object, after: Object) -> 
 def _print_models(out: Console, screen: Screen, found: Object) -> None:
     """Ranks, rank intervals, half widths of bands and groups, before and after."""
     rows = []
-    for row in found["models"]:
+    for row in found["models"][:_MOST_MODELS]:
         first, second = row["rank_interval"]
         ranks = [screen.glyphs.dash.join(map(str, ends)) for ends in (first, second)]
         halves = [f"{(high - low) / 2:.2f}" for low, high in row["simultaneous"]]
         both = [map(str, row["rank"]), ranks, halves, map(str, row["group"])]
-        rows.append([row["name"], *(_change(screen, *pair) for pair in both)])
+        name = shorten(row["name"], _LONGEST_NAME, screen.glyphs.cut)
+        rows.append([name, *(_change(screen, *pair) for pair in both)])
     if rows:
         heads = (("model", False), ("#", True), ("ranks", True), ("band ±", True), ("g", True))
         print_rows(out, screen, heads, rows)
+        if len(found["models"]) > len(rows):
+            more = len(found["models"]) - len(rows)
+            out.print(f"and {more:,} more (--json has all)", style="dim")
     else:
         out.print("No rank, band or group moved.")
     out.print()

@@ -201,7 +201,7 @@ class Evidence:
         return frozenset(model.slot for model in self.models) - {*self.core.slots}
 
     @property
-    def coverage(self) -> tuple[int, int]:
+    def core_share(self) -> tuple[int, int]:
         """Numbers of tasks in the core, and of all ranked ones."""
         return len(self.core.ids), sum(task.ranked for task in self.tasks.tasks)
 

@@ -66,5 +66,5 @@ def command(
     from flavourbench.report.terminal import print_leaderboard
 
     board = leaderboard_object(inference)
-    print_leaderboard(board, footer=f"Release: {written}", coverage=evidence.coverage)
+    print_leaderboard(board, footer=f"Release: {written}", core_share=evidence.core_share)
     note(f"it is a study: cd {folder}, then fb compare, fb item, fb verify …")

@@ -135,8 +135,8 @@ def command(
             return
         from flavourbench.report.terminal import print_leaderboard
 
-        coverage = None if evidence is None else evidence.coverage
-        print_leaderboard(leaderboard_object(inference), f"Release: {out}", coverage=coverage)
+        share = None if evidence is None else evidence.core_share
+        print_leaderboard(leaderboard_object(inference), f"Release: {out}", core_share=share)
 
 
 def _guard(source: Path | None, study: Study | None) -> contextlib.AbstractContextManager[None]:

@@ -35,7 +35,7 @@ def command(
     json_output: Json = False,
 ) -> None:
     """Show ranks, scores, simultaneous intervals, family scores and groups."""
-    from flavourbench.analysis.release import read_coverage, read_leaderboard
+    from flavourbench.analysis.release import read_core_share, read_leaderboard
 
     path = release_named(result)
     with reading(path):
@@ -49,7 +49,7 @@ def command(
         from flavourbench.report.terminal import print_leaderboard
 
         footer = None if result is not None else f"Release: {path}"
-        print_leaderboard(board, footer, coverage=read_coverage(path))
+        print_leaderboard(board, footer, core_share=read_core_share(path))
 
 
 def _tell_sensitivity(path: Path, board: dict[str, Any], json_output: bool) -> None:

@@ -52,15 +52,15 @@ def print_leaderboard(
     board: dict[str, Any],
     footer: str | None = None,
     console: Console | None = None,
-    coverage: tuple[int, int] | None = None,
+    core_share: tuple[int, int] | None = None,
 ) -> None:
     """Print the ranking of ``leaderboard.json``: one row a model, a rule between groups.
 
     Parameters
     ----------
-    coverage : numbers of tasks in the core, and of all ranked ones, where that is known
+    core_share : numbers of tasks in the core, and of all ranked ones, where that is known
     """
-    show(lambda out, screen: _print_parts(out, board, screen, footer, coverage), console)
+    show(lambda out, screen: _print_parts(out, board, screen, footer, core_share), console)
 
 
 def _print_parts(
@@ -68,7 +68,7 @@ def _print_parts(
     board: dict[str, Any],
     screen: Screen,
     footer: str | None,
-    coverage: tuple[int, int] | None,
+    core_share: tuple[int, int] | None,
 ) -> None:
     if board["label"]:
         out.print(Text(f"Note: {screen.text(board['label'])}", style="bold yellow"))
@@ -76,9 +76,9 @@ def _print_parts(
     out.print(table)
     for line in _summary(board, screen):
         out.print(Text(line, style="dim"))
-    if coverage is not None and coverage[0] < coverage[1]:
+    if core_share is not None and core_share[0] < core_share[1]:
         told = (
-            f"{coverage[0]:,} of {coverage[1]:,} ranked tasks are in the core, valid for every"
+            f"{core_share[0]:,} of {core_share[1]:,} ranked tasks are in the core, valid for every"
             " model; `fb leaderboard --sensitivity` shows what the others could change."
         )
         out.print(Text(told, style="dim"))

@@ -3,7 +3,7 @@
 from flavourbench.analysis.release.layout import RELEASE, find_release, is_release
 from flavourbench.analysis.release.read import (
     Release,
-    read_coverage,
+    read_core_share,
     read_diagnostics,
     read_earlier,
     read_evidence,
@@ -23,7 +23,7 @@ __all__ = [
     "check_target",
     "find_release",
     "is_release",
-    "read_coverage",
+    "read_core_share",
     "read_diagnostics",
     "read_earlier",
     "read_evidence",

@@ -195,7 +195,7 @@ def read_release(path: Path) -> Release:
     )
 
 
-def read_coverage(path: Path) -> tuple[int, int] | None:
+def read_core_share(path: Path) -> tuple[int, int] | None:
     """Numbers of tasks in the core of a release and of all ranked ones; None for score tables."""
     files = RELEASE.read(path, also=(layout.DIAGNOSTICS,)).files
     if layout.DIAGNOSTICS not in files:

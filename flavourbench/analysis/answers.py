@@ -93,7 +93,7 @@ class Answers:
         models = sorted(self.models, key=lambda model: model.slot)
         object.__setattr__(self, "models", tuple(models))
         object.__setattr__(self, "rows", tuple(sorted(self.rows, key=lambda row: row[:3])))
-        check_routes([(model.slot, model.route_digest) for model in self.models])
+        check_routes(routes_of(self.models))
         cells = Counter((row.slot, row.task_id, row.repeat) for row in self.rows)
         for (slot, task_id, repeat), count in cells.items():
             if count > 1:
@@ -108,26 +108,32 @@ class Answers:
     def coverage(self, tasks: TaskSet) -> Coverage:
         """How the cells ended at tasks of ranked families; the first repeat counts."""
         ended = {(row.slot, row.task_id): row.outcome for row in self.rows if row.repeat == 0}
-        return coverage_of(self.models, ended, tasks)
+        return coverage_of(routes_of(self.models), ended, tasks)
+
+
+def routes_of(models: Iterable[Model]) -> list[tuple[str, str]]:
+    """Slots and digests of the routes of models."""
+    return [(model.slot, model.route_digest) for model in models]
 
 
 def coverage_of(
-    models: Sequence[Model], ended: Mapping[tuple[str, str], str], tasks: TaskSet
+    models: Iterable[tuple[str, str]], ended: Mapping[tuple[str, str], str], tasks: TaskSet
 ) -> Coverage:
     """The coverage of models at tasks of ranked families.
 
     Parameters
     ----------
+    models : slots and digests of their routes
     ended : outcome by slot and task id; what is not there is missing
     """
     places = sorted(Place(t.id, t.panel, t.family) for t in tasks.tasks if t.ranked)
-    ordered = sorted(models, key=lambda model: model.slot)
+    ordered = tuple(sorted(models))
     return Coverage(
-        tuple((model.slot, model.route_digest) for model in ordered),
+        ordered,
         tuple(places),
         tuple(
-            tuple(ended.get((model.slot, place.task_id), MISSING) for place in places)
-            for model in ordered
+            tuple(ended.get((slot, place.task_id), MISSING) for place in places)
+            for slot, _ in ordered
         ),
     )
 
@@ -294,7 +300,7 @@ def with_models(evidence: Evidence, answers: Answers) -> Evidence:
     if twice:
         raise InputError(f"model {listed(twice)} is in the release already: add another")
     models = sorted((*evidence.models, *answers.models), key=lambda model: model.slot)
-    check_routes([(model.slot, model.route_digest) for model in models])
+    check_routes(routes_of(models))
     new = observe(answers, evidence.tasks)
     check_core(evidence.core, answers.models, new)
     rows = None

@@ -43,8 +43,7 @@ def journal_coverage(path: Path, slots: Sequence[str], tasks: TaskSet) -> Covera
             for cell in endings(database, block.route_id)
             if cell.repeat == 0 and _asked(tasks, cell.task_id, cell.prompt_sha256)
         }
-        models = [_model(database, block) for block in chosen]
-        return coverage_of(models, ended, tasks)
+        return coverage_of([(block.slot, block.digest) for block in chosen], ended, tasks)
 
 
 def journal_answers(path: Path, slots: Sequence[str], tasks: TaskSet) -> Answers:

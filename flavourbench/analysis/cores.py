@@ -103,10 +103,10 @@ def current_core(study: Study, tasks: TaskSet) -> Core:
     paths = newest_first(study.cores, CORE)
     if not paths:
         raise InputError(f"no frozen core in {shown(study.cores, 200)}: run `fb freeze`")
-    coverage = study.read_coverage(tasks)
+    coverage, digest = study.read_coverage(tasks), tasks_sha256(tasks)
     reason = None
     for path in paths:
-        stale = _stale(path, study, tasks, coverage)
+        stale = _stale(path, study, digest, coverage)
         if stale is None:
             return read_core(path).core
         reason = reason or f"{path.name} is stale, {stale}"
@@ -169,11 +169,11 @@ def study_evidence(study: Study) -> Evidence:
     return evidence_of(study.read_answers(tasks, study.slots()), tasks, core)
 
 
-def _stale(path: Path, study: Study, tasks: TaskSet, coverage: Coverage) -> str | None:
+def _stale(path: Path, study: Study, digest: str, coverage: Coverage) -> str | None:
     """What has changed since a core was frozen, or None."""
     frozen = read_core(path)
     core = frozen.core
-    if frozen.tasks_sha256 != tasks_sha256(tasks):
+    if frozen.tasks_sha256 != digest:
         return "the panels have changed since"
     if core.seed != study.core_seed:
         return f"{STUDY} has core seed {shown(study.core_seed)}, it was frozen with {core.seed}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flavourbench.analysis.answers import Answers
+from flavourbench.analysis.answers import Answers, routes_of
 from flavourbench.analysis.collected import journal_answers, journal_coverage, response_answers
 from flavourbench.analysis.core import Coverage
 from flavourbench.analysis.plan import MAX_DRAWS, MAX_FLIPS, MAX_SEED, Plan
@@ -119,7 +119,7 @@ class Study:
             files = [file for file in self._files() if file.stem in slots]
             return response_answers(files, tasks, self.names)
         found = journal_answers(self.journal_path(), slots, tasks)
-        self._check_routes([(model.slot, model.route_digest) for model in found.models])
+        self._check_routes(routes_of(found.models))
         return found
 
     def _files(self) -> list[Path]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from flavourbench.analysis.matrix import ScoreMatrix
     from flavourbench.analysis.study import Study
 
-RELEASES = Path("releases")
 #: Folder in a study that keeps sums under sign flips; it can be deleted at any time.
 CACHE = "cache"
 EXAMPLES = """\b
@@ -82,7 +81,7 @@ def command(
     from flavourbench.analysis.moved import moved
     from flavourbench.analysis.release import read_earlier, write_named_release, write_release
     from flavourbench.analysis.result import result_object
-    from flavourbench.cli.infer import check_output
+    from flavourbench.cli.infer import RELEASES, check_output
 
     if sum(map(bool, (model, responses, scores))) > 1:
         raise InputError("--model, --responses and --scores: use one of them at a time")

@@ -12,7 +12,7 @@ from published_release import ROWS
 from strategies import few
 from task_files import PORTFOLIOS, write_rows
 
-from flavourbench.analysis.answers import Evidence, Observation, coverage_of
+from flavourbench.analysis.answers import Evidence, Observation, coverage_of, routes_of
 from flavourbench.analysis.core import MISSING, freeze
 from flavourbench.analysis.published.observations import observation_lines, read_observations
 from flavourbench.collect.outcomes import ANSWERED, OUTCOMES
@@ -71,7 +71,7 @@ def test_what_is_written_is_read_again(
         )
         known = seen.models({}, SOURCE)
         ended = {(row.slot, row.task_id): row.outcome for row in found}
-        core = freeze(coverage_of(known, ended, tasks), "1")
+        core = freeze(coverage_of(routes_of(known), ended, tasks), "1")
         lines = [*observation_lines(Evidence(tasks, known, None, found, core))]
         random.Random(len(lines)).shuffle(lines)
         again = folder / "again.jsonl"

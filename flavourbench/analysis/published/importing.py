@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flavourbench.analysis.answers import Evidence, coverage_of
+from flavourbench.analysis.answers import Evidence, coverage_of, routes_of
 from flavourbench.analysis.core import Core, freeze
 from flavourbench.analysis.published import layout
 from flavourbench.analysis.published.observations import Seen, read_observations
@@ -82,7 +82,7 @@ def import_folder(folder: Path, core_seed: str, core_size: int | None = None) ->
     ended = {(row.slot, row.task_id): row.outcome for row in observations}
     stated = {task_id for task_id, ranked in seen.ranked.items() if ranked}
     size = _stated_size(rows, stated, tasks) if core_size is None and stated else core_size
-    core = freeze(coverage_of(models, ended, tasks), core_seed, size)
+    core = freeze(coverage_of(routes_of(models), ended, tasks), core_seed, size)
     _check_stated(rows, stated, core)
     evidence = Evidence(tasks, models, None, observations, core)
     found = [

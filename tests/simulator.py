@@ -128,7 +128,12 @@ class Simulator:
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Keep what went wrong in a connection for the end."""
-        self._wrong = self._wrong or context.get("exception") or RuntimeError(context["message"])
+        error = context.get("exception")
+        # A transport that broke while it was aborted is told so twice: its socket is gone then.
+        lost = "_call_connection_lost" in context["message"]
+        if lost and isinstance(error, AttributeError) and error.obj is None:
+            return
+        self._wrong = self._wrong or error or RuntimeError(context["message"])
 
     # --- called by connections, in the thread of the loop ---
 

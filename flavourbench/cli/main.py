@@ -22,6 +22,7 @@ from flavourbench.cli import (
     item,
     leaderboard,
     new,
+    plan,
     score,
     status,
     verify,
@@ -50,6 +51,7 @@ app = typer.Typer(
 _COMMANDS: tuple[tuple[str, ModuleType, str], ...] = (
     ("demo", demo, "The whole pipeline, offline, in a study to go on with."),
     ("new", new, "Make a study: study.toml and a roster that runs as it is."),
+    ("plan", plan, "Before spending: power, detectable difference, sizes, cost."),
     ("collect", collect, "Ask the models of a roster; every answer is journaled."),
     ("status", status, "Coverage, outcomes, spend, and what is left."),
     ("freeze", freeze, "The common core: tasks all answered, blind to scores."),

@@ -19,7 +19,7 @@ _SIDES = 2
 _NARROWEST, _WIDEST, _BESIDE = 10, 60, 50
 _METHODS = {"holm": "Holm", "step_down": "step-down"}
 _SCENARIOS = {
-    "ladder": "models evenly spaced over {range:.3g}",
+    "ladder": "models evenly spaced over {upto}{range:.3g}",
     "ahead": "one model ahead of {equals} equal ones",
 }
 
@@ -51,9 +51,10 @@ def print_plan(found: dict[str, Any], console: Console | None = None) -> None:
 def _given(found: dict[str, Any], screen: Screen) -> list[str]:
     """Sizes and noise, with where they come from."""
     design, noise, plan, sources = (found[k] for k in ("design", "noise", "plan", "sources"))
-    sizes = []
-    for key, count in design.items():
-        sizes.append((f"{count:,} {key}", sources[key]))
+    sizes = [
+        ("1 stratum" if key == "strata" and count == 1 else f"{count:,} {key}", sources[key])
+        for key, count in design.items()
+    ]
     origins = dict.fromkeys(origin for _, origin in sizes)
     told = []
     for origin in origins:
@@ -74,7 +75,7 @@ def _print_floor(out: Console, screen: Screen, found: dict[str, Any]) -> None:
     used = "all {:,} sign vectors" if floor["exact"] else "{:,} sign flips"
     parts = [
         f"smallest p {floor['smallest_p']:.2g} with {used.format(floor['sign_vectors'])}",
-        f"times {floor['hypotheses']:,} pairs {floor['smallest_holm_p']:.2g}",
+        f"times {floor['hypotheses']:,} (pairs) {floor['smallest_holm_p']:.2g}",
     ]
     if floor["says"] is None:
         parts.append(f"Holm needs at least {floor['flips_needed']:,} flips")
@@ -191,7 +192,9 @@ def _simulated(found: dict[str, Any], screen: Screen) -> list[str]:
     if made is None:
         return []
     kind = _SCENARIOS[made["scenario"]].format(
-        range=made["range"], equals=found["design"]["models"] - 1
+        range=made["range"],
+        upto="up to " if made["ladders"] > 1 else "",
+        equals=found["design"]["models"] - 1,
     )
     flips = f"{made['flips']['holm']:,} and {made['flips']['step_down']:,} flips"
     return flow([f"{made['studies']:,} simulated studies", kind, f"{flips} in each"], screen)

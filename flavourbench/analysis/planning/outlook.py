@@ -41,12 +41,13 @@ def outlook(
     if not floor["step_down_resolves"]:
         return found
     studies = question.studies or _usual(question)
-    reach, curves = _curves(question, studies, threads, progress)
+    kinds, curves = _curves(question, studies, threads, progress)
     flips = flips_for(question.plan, question.models, question.clusters)
     found["simulation"] = {
         "studies": studies,
         "scenario": question.scenario,
-        "range": reach / question.noise.unit,
+        "range": float(curves["holm"].at[-1]),
+        "ladders": kinds,
         "flips": {"holm": flips.holm, "step_down": flips.step_down},
     }
     found["curve"] = _rows(curves)
@@ -86,7 +87,7 @@ def _usual(question: Question) -> int:
 def _curves(
     question: Question, studies: int, threads: int, progress: Progress | None
 ) -> tuple[int, dict[str, Power]]:
-    """The largest difference of the studies, in units, and both power curves."""
+    """How many kinds of studies there are, and both power curves."""
     reach = max(1, round(2 * question.usual_difference() * question.noise.unit))
     for doubling in range(_DOUBLINGS + 1):
         kinds = truths(question.scenario, question.models, reach)
@@ -99,7 +100,7 @@ def _curves(
         if _detectable(stepped, question.power) is not None:
             break
         reach *= 2
-    return int(values[-1]), {"holm": holm, "step_down": stepped}
+    return len(kinds), {"holm": holm, "step_down": stepped}
 
 
 def _detectable(curve: Power, power: float) -> dict[str, float] | None:

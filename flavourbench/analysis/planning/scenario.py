@@ -37,8 +37,8 @@ def truths(name: str, models: int, reach: int) -> list[NDArray[np.int64]]:
         return [_ahead(models, round(reach * k / _VALUES)) for k in range(1, _VALUES + 1)]
     rungs = models - 1
     ladders = -(-_VALUES // rungs)
-    steps = [max(1, round(reach * k / (ladders * rungs))) for k in range(1, ladders + 1)]
-    return [_ladder(models, step) for step in sorted(set(steps))]
+    step = max(1, round(reach / (ladders * rungs)))
+    return [_ladder(models, step * k) for k in range(1, ladders + 1)]
 
 
 def truth_with(name: str, models: int, difference: int) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ def flips_for(plan: Plan, models: int, clusters: int) -> Flips:
     resolves = hypotheses * smallest_p(plan.flips, clusters, exact) <= plan.alpha
     if exact:
         return Flips(drawn if resolves else 0, drawn)
-    needed = math.ceil(_HOLM * hypotheses / plan.alpha) - 1 if resolves else 0
+    needed = math.ceil(max(_HOLM * hypotheses, _STEP) / plan.alpha) - 1 if resolves else 0
     return Flips(min(plan.flips, needed), min(plan.flips, math.ceil(_STEP / plan.alpha) - 1))
 
 

@@ -18,59 +18,68 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  fb plan                                       this study, or one as published
-  fb plan --models 40 --clusters 800            other sizes
+  fb plan                                   this study, or one as published
+  fb plan --models 40 --clusters 800        other sizes
   fb plan --tasks 1000 --clusters 250 --correlation 0.3
-  fb plan --difference 4 --power 0.9            clusters that resolve 4 points
-  fb plan --pilot release --models 10           noise as in a release or table"""
+  fb plan --difference 4 --power 0.9        clusters that resolve 4 points
+  fb plan --pilot release --models 10       noise as in a release or table"""
+
+
+Models = Annotated[int | None, typer.Option(help="Models.")]
+Tasks = Annotated[int | None, typer.Option(help="Tasks.")]
+Clusters = Annotated[int | None, typer.Option(help="Clusters: anchors whose tasks go together.")]
+Strata = Annotated[int | None, typer.Option(help="Strata: panels times families.")]
+PilotPath = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="Release, study with one, or score table: noise as in it, instead of --sd.",
+    ),
+]
+Deviation = Annotated[
+    float | None,
+    typer.Option(
+        help="SD of the difference of two models on a task, in points."
+        "  [default: that of the published study, 31.8]"
+    ),
+]
+Correlation = Annotated[
+    float | None,
+    typer.Option(help="Correlation of differences on tasks of a cluster.  [default: 0]"),
+]
+Difference = Annotated[
+    float | None,
+    typer.Option(help="True difference that is to be resolved: how many clusters it takes."),
+]
+Scenario = Annotated[
+    str, typer.Option(help="True scores: a ladder of even steps, or one model ahead of equals.")
+]
+Studies = Annotated[
+    int | None,
+    typer.Option(
+        min=20,
+        max=1_000_000,
+        help="Simulated studies.  [default: what some seconds allow, 60 to 1000]",
+    ),
+]
 
 
 def command(
     study: StudyFolder = None,
-    models: Annotated[int | None, typer.Option(help="Models.")] = None,
-    tasks: Annotated[int | None, typer.Option(help="Tasks.")] = None,
-    clusters: Annotated[
-        int | None, typer.Option(help="Clusters: anchors whose tasks go together.")
-    ] = None,
-    strata: Annotated[int | None, typer.Option(help="Strata: panels times families.")] = None,
-    pilot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Release, study with one, or score table: noise as in it, instead of --sd.",
-        ),
-    ] = None,
-    sd: Annotated[
-        float | None,
-        typer.Option(
-            help="SD of the difference of two models on a task, in points."
-            "  [default: that of the published study, 31.8]"
-        ),
-    ] = None,
-    correlation: Annotated[
-        float | None,
-        typer.Option(help="Correlation of differences on tasks of a cluster.  [default: 0]"),
-    ] = None,
-    difference: Annotated[
-        float | None,
-        typer.Option(help="True difference that is to be resolved: how many clusters it takes."),
-    ] = None,
+    models: Models = None,
+    tasks: Tasks = None,
+    clusters: Clusters = None,
+    strata: Strata = None,
+    pilot: PilotPath = None,
+    sd: Deviation = None,
+    correlation: Correlation = None,
+    difference: Difference = None,
     power: Annotated[float, typer.Option(help="Power wanted.")] = 0.8,
-    scenario: Annotated[
-        str,
-        typer.Option(help="True scores: a ladder of even steps, or one model ahead of equals."),
-    ] = "ladder",
+    scenario: Scenario = "ladder",
     flips: Flips = None,
     alpha: Alpha = None,
     seed: Seed = None,
-    studies: Annotated[
-        int | None,
-        typer.Option(
-            min=20,
-            max=1_000_000,
-            help="Simulated studies.  [default: what some seconds allow, 60 to 1000]",
-        ),
-    ] = None,
+    studies: Studies = None,
     threads: Annotated[
         int | None, typer.Option(min=1, max=256, help="Threads. Changes no result.")
     ] = None,

@@ -151,7 +151,7 @@ def _print_detectable(out: Console, found: dict[str, Any]) -> None:
     for name, label in _METHODS.items():
         at = found["detectable"][name]
         if at is not None:
-            text = f"{at['difference']:.3g} (standard error {at['se']:.1g})"
+            text = f"{at['difference']:.3g} (standard error {_error(at['se'])})"
         elif name == "holm" and not found["floor"]["holm_resolves"]:
             text = "none: it can resolve nothing"
         else:
@@ -169,11 +169,16 @@ def _print_needed(out: Console, screen: Screen, needed: dict[str, Any], power: f
         else:
             text = f"{answer['clusters']:,}"
             if answer["se"] is not None:
-                text += f" (standard error {answer['se']:.2g})"
+                text += f" (standard error {_error(answer['se'])})"
             text += f", {answer['tasks']:,} tasks"
             if answer["why"] is not None:
                 text += f"; {answer['why']}"
         out.print(Text(head + text, style="bold"))
+
+
+def _error(value: float) -> str:
+    """One or two digits, or whole numbers."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1g}"
 
 
 def _cost(found: dict[str, Any]) -> str:
@@ -193,7 +198,7 @@ def _simulated(found: dict[str, Any], screen: Screen) -> list[str]:
         return []
     kind = _SCENARIOS[made["scenario"]].format(
         range=made["range"],
-        upto="up to " if made["ladders"] > 1 else "",
+        upto="up to " if found["design"]["models"] == 2 else "",
         equals=found["design"]["models"] - 1,
     )
     flips = f"{made['flips']['holm']:,} and {made['flips']['step_down']:,} flips"

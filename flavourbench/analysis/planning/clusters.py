@@ -20,6 +20,8 @@ LIMIT = 20_000
 #: Cluster numbers that are simulated, as shares of where the answer is expected.
 _SPREAD = (0.65, 0.8, 1.0, 1.2, 1.45)
 _ROUNDS = 5
+#: What is expected beyond this many times the limit is not looked for.
+_FAR = 1.4
 #: Simulated studies of one number: this part of those of the power curve, but no fewer than.
 _PART, _FEWEST = 8, 25
 #: Study numbers of the search: the power curve does not reach them.
@@ -45,9 +47,17 @@ def clusters_needed(
         for name, found in detectable.items()
     }
     settled: dict[str, dict[str, Any]] = {}
-    if smallest_p(question.plan.flips, 1000, False) * question.hypotheses > question.plan.alpha:
+    if (
+        smallest_p(question.plan.flips, search.most, False) * question.hypotheses
+        > question.plan.alpha
+    ):
         settled["holm"] = _none("Holm can resolve nothing with so few flips")
+    for name, guess in guesses.items():
+        if guess > _FAR * search.most:
+            settled.setdefault(name, search.beyond(guess))
     for _ in range(_ROUNDS):
+        if len(settled) == len(guesses):
+            break
         left = [name for name in guesses if name not in settled]
         # The procedures need about the same: one look serves both.
         search.simulate(math.prod(guesses[name] for name in left) ** (1 / len(left)))
@@ -57,8 +67,6 @@ def clusters_needed(
                 guesses[name] = answer
             else:
                 settled[name] = answer
-        if len(settled) == len(guesses):
-            break
     return {
         "difference": search.difference,
         "limit": search.most,
@@ -148,13 +156,17 @@ class _Search:
                 "why": f"with {low}, the fewest that can be analysed, the power is larger",
             }
         if number > high == self.most:
-            return _none(
-                f"none up to {self.most:,} clusters has this power; about {number:,.0f} might"
-            )
+            return self.beyond(number)
         return number
+
+    def beyond(self, number: float) -> dict[str, Any]:
+        """What is said where more clusters are needed than are tried."""
+        return _none(f"no number up to {self.most:,} has it; about {number:,.0f} might")
 
     def rows(self) -> list[dict[str, Any]]:
         """Power at every number of clusters that was simulated."""
+        if not self.numbers:
+            return []
         shares = {name: Power.joined(parts).shares() for name, parts in self.curves.items()}
         return [
             {"clusters": number, "tasks": self.question.tasks(number)}

@@ -72,7 +72,7 @@ def basis(given: Given, study: Study | None, pilot: ScoreMatrix | None) -> Basis
     InputError
         Options that contradict each other, or more models than the pilot has.
     """
-    start, origin = (None, "published study") if study is None else _of_study(study)
+    start = None if study is None else shape_of_tasks(study.read_tasks())
     noise: Noise
     if pilot is None:
         shape, clusters = _shape(given, start or even_shape(*PUBLISHED[1:]))
@@ -93,12 +93,8 @@ def basis(given: Given, study: Study | None, pilot: ScoreMatrix | None) -> Basis
             f"{models} models, but the pilot has {noise.models}, and each stands for one at most:"
             f" plan fewer with --models, or leave the pilot out and use its SD, --sd {noise.sd:.3g}"
         )
-    sources = _sources(given, origin, pilot is not None, study is not None)
+    sources = _sources(given, pilot is not None, study is not None)
     return Basis(models, clusters, noise, sources, _notes(noise, given))
-
-
-def _of_study(study: Study) -> tuple[Shape, str]:
-    return shape_of_tasks(study.read_tasks()), "study"
 
 
 def _shape(given: Given, start: Shape) -> tuple[Shape, int]:
@@ -121,7 +117,8 @@ def _pilot(given: Given, pilot: ScoreMatrix) -> Pilot:
     return Pilot.of(pilot)
 
 
-def _sources(given: Given, origin: str, pilot: bool, study: bool) -> dict[str, str]:
+def _sources(given: Given, pilot: bool, study: bool) -> dict[str, str]:
+    origin = "study" if study else "published study"
     shape = "pilot" if pilot else origin
     number = origin if study or not pilot else "pilot"
     return {

@@ -24,7 +24,7 @@ class Question:
     models, clusters : int
     noise : what scores do around true scores; it holds the shape of the clusters
     plan : Plan, its flips, seed and level
-    scenario : of the true scores, a key of :data:`.scenario.SCENARIOS`
+    scenario : of the true scores, one of :data:`.scenario.SCENARIOS`
     power : float, wanted
     difference : float or None, that is to be resolved, in the table's unit
     studies : int or None, to simulate

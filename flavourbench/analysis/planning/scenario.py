@@ -11,12 +11,9 @@ from fbcore.quantiles import pair_index
 from flavourbench.analysis.planning.simulate import Trial
 from flavourbench.errors import InputError, shown
 
-#: Name → what it is, as views say it.
-SCENARIOS = {
-    "ladder": "true scores evenly spaced",
-    "ahead": "one model ahead of equals",
-}
-#: Values of a difference that a curve has at least.
+#: A ladder of even steps; one model ahead of equals.
+SCENARIOS = ("ladder", "ahead")
+#: Values of a difference that a curve has, about, where few models would give fewer.
 _VALUES = 10
 
 
@@ -30,15 +27,19 @@ def check_scenario(name: str) -> str:
 def truths(name: str, models: int, reach: int) -> list[NDArray[np.int64]]:
     """True scores of the kinds of studies whose pairs make a curve: int64 [M] each.
 
-    One ladder has all differences up to ``reach`` where there are more than ten models; with
-    fewer there are several ladders, which end at equally spaced differences.
+    A ladder has all multiples of its step as differences. Up to ten models give few of them:
+    there are several ladders then, of one length, whose inner rungs are shifted together. Two
+    models, which have none, differ by several amounts.
     """
-    if name == "ahead":
+    if name == "ahead" or models == 2:
         return [_ahead(models, round(reach * k / _VALUES)) for k in range(1, _VALUES + 1)]
     rungs = models - 1
     ladders = -(-_VALUES // rungs)
-    step = max(1, round(reach / (ladders * rungs)))
-    return [_ladder(models, step * k) for k in range(1, ladders + 1)]
+    part = max(1, round(reach / (ladders * rungs)))
+    truth = np.arange(models, dtype=np.int64) * ladders * part
+    inner = np.ones(models, np.int64)
+    inner[[0, -1]] = 0
+    return [truth + (k - ladders // 2) * part * inner for k in range(ladders)]
 
 
 def truth_with(name: str, models: int, difference: int) -> NDArray[np.int64]:
@@ -73,10 +74,6 @@ def trials_over_clusters(
     """Trials of several sizes, in which only pairs of one difference count."""
     hit = _apart(truth) == difference
     return [Trial(truth, number, np.where(hit, k, -1)) for k, number in enumerate(numbers)]
-
-
-def _ladder(models: int, step: int) -> NDArray[np.int64]:
-    return np.arange(models, dtype=np.int64) * step
 
 
 def _ahead(models: int, difference: int) -> NDArray[np.int64]:

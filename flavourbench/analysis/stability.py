@@ -38,8 +38,8 @@ FAMILY, PANEL, CATEGORY, WEIGHTS, ENVIRONMENT = (
 )
 KINDS = (FAMILY, PANEL, CATEGORY, WEIGHTS, ENVIRONMENT)
 SAYS = (
-    "ranks under other choices: descriptive, nothing is tested; the ranking"
-    " is that of the release, and no variant takes its place"
+    "ranks under other choices: descriptive, nothing is tested; the ranking is that of the release,"
+    " and no variant takes its place"
 )
 _NO_SELECTIONS = "a score table holds no tasks and no selections"
 

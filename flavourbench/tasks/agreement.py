@@ -12,6 +12,7 @@ from fbcore.effects import spearman
 from fbcore.portfolios import MEMBERS
 from flavourbench.environment import Environment
 from flavourbench.environment.space import Mask, Tags
+from flavourbench.environment.words import words_of
 from flavourbench.errors import InputError, listed
 from flavourbench.tasks.design import Family
 from flavourbench.tasks.diagnostics import POINT
@@ -104,9 +105,15 @@ def resolved_in(
 ) -> tuple[list[Task], dict[str, list[str]]]:
     """Tasks in names of the environment, and by id the names that stand for no item there."""
     own, missing = [], {}
+    every = {name for task in tasks for name in (task.anchor, *task.choices)}
+    # Without suggestions, which would take longest.
+    items_of = {
+        name: name if name in environment.index else environment.resolver.item(words_of(name))
+        for name in every
+    }
     for task in tasks:
         typed = (task.anchor, *task.choices)
-        names = [environment.resolver.find(name).name for name in typed]
+        names = [items_of[name] for name in typed]
         lost = [name for name, item in zip(typed, names, strict=True) if item is None]
         if task.region is not None and task.region not in environment.regions:
             lost.append(task.region)

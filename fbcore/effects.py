@@ -49,11 +49,8 @@ def cohen_dz(
         column = np.where(turned, left, right)
     if tasks < 2:
         return np.full(left.size, np.nan)
-    largest = int(np.abs(scores).max(initial=0))
-    # float64 holds these integers exactly, or Python's integers do.
-    small = 4 * (largest * tasks) ** 2 < 2**53
-    products = _exact(lambda a, b: (a if rows is None else a[rows]) @ b.T, scores, small)
-    own = _exact(lambda a, b: np.einsum("mt,mt->m", a, b), scores, small)
+    products = _exact(lambda a, b: (a if rows is None else a[rows]) @ b.T, scores)
+    own = _squares(scores)
     sums = scores.sum(axis=1).astype(own.dtype)
     total = sums[left] - sums[right]
     square = own[left] + own[right] - 2 * products[row, column]
@@ -65,16 +62,37 @@ def cohen_dz(
     return out
 
 
+def squares(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    """``Σ_k x_ik²`` of each row of int64 [M, K], exact, then rounded once: float64 [M]."""
+    return _squares(integers("values", values, None, None)).astype(np.float64)
+
+
+def squared_distances(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    """``Σ_k (x_ik - x_jk)²`` of rows of int64 [M, K], exact, then rounded once: float64 [P].
+
+    Pairs i < j, row-major.
+    """
+    values = integers("values", values, None, None)
+    left, right = np.triu_indices(values.shape[0], 1)
+    own, products = _squares(values), _exact(lambda a, b: a @ b.T, values)
+    return np.asarray(own[left] + own[right] - 2 * products[left, right], np.float64)
+
+
+def _squares(values: NDArray[np.int64]) -> NDArray[Any]:
+    return _exact(lambda a, b: np.einsum("mt,mt->m", a, b), values)
+
+
 def _exact(
     product: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
     scores: NDArray[np.int64],
-    small: bool,
 ) -> NDArray[Any]:
-    """A bilinear ``product`` of ``scores`` with itself: float64 where ``small``, else Python's.
+    """A bilinear ``product`` of ``scores`` [M, K] with itself, sums over K of products.
 
-    It sees float64 in either case: 16-bit limbs where the scores are large.
+    In float64 where that holds all such sums, and four of them, exactly, else in Python's
+    integers. The product sees float64 in either case: 16-bit limbs where the scores are large.
     """
-    if small:
+    largest = int(np.abs(scores).max(initial=0))
+    if 4 * (largest * scores.shape[1]) ** 2 < 2**53:
         floats = scores.astype(np.float64)
         return product(floats, floats)
     bits = int(np.abs(scores).max()).bit_length()

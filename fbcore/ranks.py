@@ -82,6 +82,25 @@ def rank_intervals(draws: NDArray[np.float64], alpha: float, threads: int = 1) -
     return np.stack([(reached <= k).sum(axis=1) + 1 for k in (low, high)], axis=1)
 
 
+def rank_sets(
+    better: NDArray[np.int64], worse: NDArray[np.int64], models: int
+) -> NDArray[np.int64]:
+    """Rank confidence sets: ``[1 + #resolved above, M - #resolved below]``, int64 [M, 2].
+
+    All hold together (asymptotically) where the directions come from a step-down over all
+    M (M - 1) one-sided hypotheses (Mogstad, Romano, Shaikh & Wilhelm 2024, Rev. Econ. Stud.
+    91:476), see :attr:`fbcore.stepdown.StepDown.directed_p`.
+
+    Parameters
+    ----------
+    better, worse : int64 [n]
+        Models of each pair whose direction is resolved.
+    """
+    above = np.bincount(indices("worse", worse, 0, models), minlength=models)
+    below = np.bincount(indices("better", better, 0, models), minlength=models)
+    return np.stack([1 + above, models - below], axis=1)
+
+
 def rank_groups(order: NDArray[np.int64], resolved: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Statistical rank groups of the publication: int64 [M], from 1.
 

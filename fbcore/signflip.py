@@ -25,7 +25,7 @@ _DRAW_BLOCK = 25_600
 #: Bytes that the sums of a block may take.
 _BLOCK_BYTES = 2**25
 #: Models of a tile: a table row of 32 four-byte sums is two cache lines.
-_TILE = 32
+TILE = 32
 #: Tables of 256 sums built at once; 12 of them and the tile's sums share a second-level cache.
 _GROUPS = 12
 #: Sums below this fit 32 bits, and so do their differences.
@@ -85,7 +85,7 @@ def _fill_tables(first, groups, base, width, z, table):  # type: ignore[no-untyp
 def _add_tables(first, groups, count, words, table, sums, offset):  # type: ignore[no-untyped-def]
     """Add to the tile's ``sums`` [draws * TILE] the rows that each draw's sign bytes name."""
     byte = np.uint64(255)
-    tile = np.uint64(_TILE)
+    tile = np.uint64(TILE)
     for d in range(np.uint64(count)):
         at = np.uint64(offset) + d * tile
         for g in range(np.uint64(0), np.uint64(groups), np.uint64(4)):
@@ -100,21 +100,21 @@ def _add_tables(first, groups, count, words, table, sums, offset):  # type: igno
 
 
 @device
-def _turn(sums, tiles, m, first, width, out, at):  # type: ignore[no-untyped-def]
+def turn(sums, tiles, m, first, width, out, at):  # type: ignore[no-untyped-def]
     """Row m of ``sums`` [tiles * draws * TILE], ``width`` draws from ``first``, into ``out``."""
-    count = sums.shape[0] // (tiles * _TILE)
-    offset = (m // _TILE) * _TILE * count + m % _TILE
+    count = sums.shape[0] // (tiles * TILE)
+    offset = (m // TILE) * TILE * count + m % TILE
     for d in range(width):
-        out[m, at + d] = sums[offset + (first + d) * _TILE]
+        out[m, at + d] = sums[offset + (first + d) * TILE]
 
 
 @kernel
 def _turn_all(sums, tiles, start, out):  # type: ignore[no-untyped-def]
     """All draws of ``sums`` into ``out`` [rows, draws], whose column ``start`` is the first."""
-    count = sums.shape[0] // (tiles * _TILE)
+    count = sums.shape[0] // (tiles * TILE)
     for first in range(0, count, _LANES):
         for m in range(out.shape[0]):
-            _turn(sums, tiles, m, first, min(_LANES, count - first), out, start + first)
+            turn(sums, tiles, m, first, min(_LANES, count - first), out, start + first)
 
 
 @device
@@ -137,12 +137,12 @@ def _compare(sums, observed, flipped, counts, chance_counts):  # type: ignore[no
     """
     rows = observed.shape[0]
     models = counts.shape[0]
-    tiles = -(-rows // _TILE)
-    count = sums.shape[0] // (tiles * _TILE)
+    tiles = -(-rows // TILE)
+    count = sums.shape[0] // (tiles * TILE)
     for first in range(0, count, _LANES):
         width = min(_LANES, count - first)
         for m in range(rows):
-            _turn(sums, tiles, m, first, width, flipped, 0)
+            turn(sums, tiles, m, first, width, flipped, 0)
         for i in range(models):
             for j in range(i + 1, models):
                 limit = abs(observed[i] - observed[j])
@@ -171,30 +171,41 @@ def _compare_rows(  # type: ignore[no-untyped-def]
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class SignJob:
     """Rows of contributions under all sign vectors of a seed.
 
-    ``padded`` [clusters, rows], of the type of the sums, is filled up to whole tables and tiles.
+    Attributes
+    ----------
+    padded : int32 or int64 [clusters, rows], the type of the sums; whole tables and tiles
+    bound : int, what sums and their differences, times what they are compared with, stay within
+    groups : int, tables of eight clusters
+    draws : int; exact : bool, see :class:`SignFlips`
+    key : the words of the seed
     """
 
     padded: NDArray[Any]
+    bound: int
     groups: int
     draws: int
     exact: bool
     key: tuple[int, int]
 
     @classmethod
-    def of(cls, z: NDArray[np.int64], bound: int, flips: int, seed: int) -> _Job:
-        """For rows ``z`` whose sums, times what they are compared with, stay within ``bound``."""
+    def of(cls, z: NDArray[np.int64], chance: bool, flips: int, seed: int) -> SignJob:
+        """For rows ``z`` [rows, clusters]; whether the last one is 56 times the chance level."""
         rows, clusters = z.shape
         at_least("clusters", clusters, 1)
         draw_range(0, at_least("flips", flips, 1))
         draws, exact = sign_vectors(clusters, flips)
+        # Differences of two sums, the chance row's factor included, must fit the type.
+        bound = _bound(z)
+        if chance:
+            bound = max(_bound(z[:-1]) * PORTFOLIOS, _bound(z[-1:]))
         kind = np.int32 if bound < INT32_BOUND else np.int64
-        padded = np.zeros((16 * -(-clusters // 128) * 8, _TILE * -(-rows // _TILE)), kind)
+        padded = np.zeros((16 * -(-clusters // 128) * 8, TILE * -(-rows // TILE)), kind)
         padded[:clusters, :rows] = z.T
         groups = 4 * -(-clusters // 32)
-        return cls(padded, groups, draws, exact, split_seed(seed))
+        return cls(padded, bound, groups, draws, exact, split_seed(seed))
 
     def pieces(self, threads: int) -> list[tuple[int, int]]:
         """Ranges of draws whose sums fit the caches."""
@@ -213,12 +224,12 @@ class _Job:
             sign_words(start, *self.key, words)
         sums = scratch(self.padded.shape[1] * size, self.padded.dtype)
         sums[:] = 0
-        table = scratch(_GROUPS * 256 * _TILE, self.padded.dtype)
+        table = scratch(_GROUPS * 256 * TILE, self.padded.dtype)
         # Two kernels, not one: inlined together, the compiler spoils the inner loops.
-        for base in range(0, self.padded.shape[1], _TILE):
+        for base in range(0, self.padded.shape[1], TILE):
             for first in range(0, self.groups, _GROUPS):
                 some = min(_GROUPS, self.groups - first)
-                _fill_tables(first, some, base, _TILE, self.padded, table)
+                _fill_tables(first, some, base, TILE, self.padded, table)
                 _add_tables(first, some, size, words, table, sums, base * size)
         return sums
 
@@ -249,10 +260,7 @@ def sign_flips(
     if chance is not None:
         chance = integers("chance", chance, clusters)
     z = contributions if chance is None else np.vstack([contributions, chance])
-    # Differences of two sums, the chance row's factor included, must fit the type.
-    bound = _bound(contributions) * (1 if chance is None else PORTFOLIOS)
-    bound = max(bound, 0 if chance is None else _bound(chance[np.newaxis]))
-    job = _Job.of(z, bound, flips, seed)
+    job = SignJob.of(z, chance is not None, flips, seed)
     observed = z.sum(axis=1).astype(job.padded.dtype)
 
     def task(start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -293,8 +301,8 @@ def flip_sums(
     """
     contributions = integers("contributions", contributions, None, None)
     rows = at_least("rows of contributions", contributions.shape[0], 1)
-    job = _Job.of(contributions, _bound(contributions), flips, seed)
-    tiles = job.padded.shape[1] // _TILE
+    job = SignJob.of(contributions, False, flips, seed)
+    tiles = job.padded.shape[1] // TILE
     out = scratch((rows, job.draws), job.padded.dtype)
 
     def task(start: int, stop: int) -> tuple[int, NDArray[Any] | None]:

@@ -57,12 +57,16 @@ class Kind:
     format : str, name and version in the manifest
     seal : str, the file that holds the digest of the manifest
     keys : what its manifest has besides format and files
+    earlier : formats of earlier versions, of which some files are still read
+    renewed : what makes one of the present format from them
     """
 
     what: str
     format: str
     seal: str
     keys: tuple[str, ...]
+    earlier: tuple[str, ...] = ()
+    renewed: str = ""
 
     def at(self, path: Path) -> bool:
         """Whether ``path`` is a folder of this kind, be it a damaged one."""
@@ -107,7 +111,9 @@ class Kind:
         (folder / self.seal).write_bytes(_seal(digest))
         return digest
 
-    def read(self, path: Path, *names: str, also: Sequence[str] = ()) -> Contents:
+    def read(
+        self, path: Path, *names: str, also: Sequence[str] = (), earlier: bool = False
+    ) -> Contents:
         """Read a folder whose seal and files agree with their digests.
 
         All is of one folder, even if another process replaces it meanwhile.
@@ -116,6 +122,7 @@ class Kind:
         ----------
         names : files whose bytes are wanted; the others are only checked
         also : files whose bytes are wanted too, where there are such
+        earlier : whether an earlier format will do, since these files are as they were
 
         Raises
         ------
@@ -127,20 +134,22 @@ class Kind:
         for _ in range(_TRIES):
             with _watched(path) as replaced:
                 try:
-                    return self._read(path, names, also)
+                    return self._read(path, names, also, earlier)
                 except FlavourBenchError:
                     if not replaced():
                         raise
         raise InputError(f"{shown(path, 200)} is replaced again and again: read it later")
 
-    def _read(self, path: Path, names: Sequence[str], also: Sequence[str]) -> Contents:
+    def _read(
+        self, path: Path, names: Sequence[str], also: Sequence[str], earlier: bool
+    ) -> Contents:
         where = shown(path, 200)
         if not os.path.lexists(path):
             raise InputError(f"{where}: no such file or directory")
         if not self.at(path):
             raise InputError(f"{where} is no {self.what} folder (no {self.seal})")
         try:
-            manifest = self._sealed(path)
+            manifest = self._sealed(path, earlier)
             missing = [key for key in ("files", *self.keys) if key not in manifest]
             if missing:
                 raise CheckError(f"{where}: {MANIFEST} has no {listed(missing)}")
@@ -152,7 +161,7 @@ class Kind:
         except (LookupError, TypeError, AttributeError) as error:
             raise CheckError(f"{where}: {MANIFEST} does not list files and digests") from error
 
-    def _sealed(self, path: Path) -> dict[str, Any]:
+    def _sealed(self, path: Path, earlier: bool) -> dict[str, Any]:
         for name in (self.seal, MANIFEST):
             if not (path / name).is_file():
                 raise CheckError(f"{shown(path, 200)}: {name} is missing")
@@ -166,9 +175,11 @@ class Kind:
             found = manifest["format"]
         except (ValueError, LookupError, TypeError, RecursionError):
             found = "unknown"
-        if found != self.format:
+        if found != self.format and not (earlier and found in self.earlier):
+            remedy = f"; {self.renewed}" if found in self.earlier else ""
             raise InputError(
-                f"{shown(path, 200)} has format {shown(found)}: this version reads {self.format}"
+                f"{shown(path, 200)} has format {shown(found)}: this version reads"
+                f" {self.format}{remedy}"
             )
         return manifest
 

@@ -15,6 +15,7 @@ from fbcore.design import Quantised, contributions, stratum_weights
 from fbcore.portfolios import FULL
 from fbcore.quantiles import intervals
 from fbcore.signflip import p_values, sign_flips
+from flavourbench.analysis.equivalence import is_close, least_margin
 from flavourbench.analysis.inference import members
 from flavourbench.analysis.matrix import ScoreMatrix, build_matrix
 from flavourbench.analysis.naming import named
@@ -23,7 +24,12 @@ from flavourbench.analysis.result import NULL_HYPOTHESIS
 from flavourbench.errors import InputError, shown
 
 #: What is said of a model, of all that a leaderboard has.
-_MODEL = ("id", "name", "score", "pointwise", "rank", "rank_interval", "group")
+_MODEL = (
+    *("id", "name", "score", "pointwise"),
+    *("rank", "rank_interval", "rank_set", "group", "letters"),
+)
+#: What is said of a pair, whichever model comes first.
+_TESTS = ("se", "p", "exceedances", "holm_p", "stepdown_p", "resolved")
 DESCRIPTIVE = (
     "Families and panels: each an analysis of its own strata alone, with the same numbers of draws"
     " and flips and the same seed. They are descriptive: p is not adjusted for looking at several."
@@ -42,7 +48,11 @@ def model_named(typed: str, board: Mapping[str, Any]) -> str:
 
 
 def compare(
-    release: Release, first: str, second: str, progress: Progress | None = None
+    release: Release,
+    first: str,
+    second: str,
+    margin: float | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """What parts two models, as one JSON object; differences are ``first`` minus ``second``.
 
@@ -52,6 +62,7 @@ def compare(
     Parameters
     ----------
     first, second : see :func:`model_named`
+    margin : with it, whether they are shown to be ``close``, see :mod:`.equivalence`
 
     Raises
     ------
@@ -77,7 +88,7 @@ def compare(
     known = {row["id"]: row for row in release.board["models"]}
     return {
         "models": [{key: known[name][key] for key in _MODEL} for name in ids],
-        **_pair(release, ids),
+        **_pair(release, ids, margin),
         "level": release.board["level"],
         **told,
         "counts": {
@@ -95,15 +106,19 @@ def compare(
     }
 
 
-def _pair(release: Release, ids: Sequence[str]) -> dict[str, Any]:
+def _pair(release: Release, ids: Sequence[str], margin: float | None) -> dict[str, Any]:
     """What the release has of the pair, its signs for the order in which it is asked for."""
     row = release.pair(*sorted(ids))
     turned = sorted(ids) != [*ids]
     return {
         "difference": _turned(row["difference"], turned),
         "interval": _turned_interval(row["interval"], turned),
+        "simultaneous": _turned_interval(row["simultaneous"], turned),
+        "least_margin": least_margin(row["simultaneous"]),
+        "margin": margin,
+        "close": None if margin is None else is_close(row["simultaneous"], margin),
         "dz": None if row["dz"] is None else _turned(row["dz"], turned),
-        **{key: row[key] for key in ("p", "exceedances", "holm_p", "resolved")},
+        **{key: row[key] for key in _TESTS},
     }
 
 

@@ -22,7 +22,14 @@ from fbcore.signflip import exceedances, flip_sums, sign_vectors
 from flavourbench.analysis.flip_cache import FlipCache
 from flavourbench.analysis.inference import Inference, conclude
 from flavourbench.analysis.matrix import ScoreMatrix, Stratum
-from flavourbench.analysis.measured import Measured, Run, cluster_sums, percentiles, resample
+from flavourbench.analysis.measured import (
+    Measured,
+    Run,
+    cluster_sums,
+    errors_of_differences,
+    percentiles,
+    resample,
+)
 from flavourbench.analysis.plan import MAX_DRAW_BYTES, Plan
 from flavourbench.analysis.preflight import check
 from flavourbench.errors import InputError, listed, shown
@@ -56,6 +63,7 @@ class Earlier:
             "draws": (models, self.plan.draws),
             "se": (models,),
             "pointwise": (models, 2),
+            "difference_se": (pairs,),
             "interval": (pairs, 2),
             "dz": (pairs,),
             "exceedances": (pairs,),
@@ -84,6 +92,7 @@ class Earlier:
             redraws=inference.redraws,
             se=inference.se,
             pointwise=inference.pointwise,
+            difference_se=pairs.se,
             interval=pairs.interval,
             dz=pairs.dz,
             exceedances=pairs.exceedances,
@@ -245,6 +254,7 @@ def measure_new(
         )
     draws = _merged(before.draws, drawn, old, new)
     pointwise, interval = percentiles(run, draws, new, *some)
+    errors = errors_of_differences(run, draws, *some)
     hits, chance = new_exceedances(run, old, new, cache)
     # One of two is new: its column, and the row of the other.
     turned = place[some[1]] < 0
@@ -255,6 +265,7 @@ def measure_new(
         redraws=redraws,
         se=_merged(before.se, se, old, new),
         pointwise=_merged(before.pointwise, pointwise, old, new),
+        difference_se=_merged(before.difference_se, errors, *pairs),
         interval=_merged(before.interval, interval, *pairs),
         dz=_merged(before.dz, cohen_dz(run.matrix.scores.values, new), *pairs),
         exceedances=_merged(before.exceedances, counts, *pairs),

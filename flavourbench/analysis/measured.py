@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fbcore.blocks import Engine, Progress
 from fbcore.bootstrap import bootstrap, standard_errors
 from fbcore.design import Weights, contributions
+from fbcore.differences import difference_errors
 from fbcore.effects import cohen_dz
 from fbcore.quantiles import intervals, pair_index
 from fbcore.signflip import sign_flips
@@ -34,6 +35,7 @@ class Measured:
     redraws : int
     se : float64 [M], standard error
     pointwise : float64 [M, 2], percentile interval of the score
+    difference_se : float64 [P], standard error of the difference
     interval : float64 [P, 2], percentile interval of the difference
     dz : float64 [P], Cohen's d_z, NaN where the differences do not vary
     exceedances : int64 [P]
@@ -45,6 +47,7 @@ class Measured:
     redraws: int
     se: NDArray[np.float64]
     pointwise: NDArray[np.float64]
+    difference_se: NDArray[np.float64]
     interval: NDArray[np.float64]
     dz: NDArray[np.float64]
     exceedances: NDArray[np.int64]
@@ -80,7 +83,8 @@ def measure(run: Run) -> Measured:
     plan, scores = run.plan, run.matrix.scores.values
     models = np.arange(scores.shape[0], dtype=np.int64)
     draws, redraws, se = resample(run, models)
-    pointwise, interval = percentiles(run, draws, models, *pair_index(models.size))
+    pairs = pair_index(models.size)
+    pointwise, interval = percentiles(run, draws, models, *pairs)
     sums, levels = cluster_sums(run)
     told = run.told("sign flips", plan.flips)
     flipped = sign_flips(sums, plan.flips, plan.seed, levels, run.threads, run.engine, told)
@@ -89,6 +93,7 @@ def measure(run: Run) -> Measured:
         redraws=redraws,
         se=se,
         pointwise=pointwise,
+        difference_se=errors_of_differences(run, draws, *pairs),
         interval=interval,
         dz=cohen_dz(scores),
         exceedances=flipped.pairs,
@@ -125,9 +130,34 @@ def resample(
     except ArithmeticError as error:
         raise InputError(f"{error}: add clusters to the thin strata or merge them") from error
     se = standard_errors(sample.draws, run.threads)
-    # Draws that differ by no more than the rounding of S + 2 operations do not differ.
-    noise = (matrix.design.strata + 4) * 2.0**-51 * np.abs(scores).max(axis=1) / matrix.unit
-    return sample.draws, sample.redraws, np.where(matrix.varies[models] & (se > noise), se, 0.0)
+    moved = matrix.varies[models] & (se > _noise(matrix)[models])
+    return sample.draws, sample.redraws, np.where(moved, se, 0.0)
+
+
+def _noise(matrix: ScoreMatrix) -> NDArray[np.float64]:
+    """What rounding alone may make of each model's standard error, float64 [M].
+
+    Draws that differ by no more than the rounding of S + 2 operations do not differ.
+    """
+    largest: NDArray[np.float64] = np.abs(matrix.scores.values).max(axis=1).astype(np.float64)
+    largest *= (matrix.design.strata + 4) * 2.0**-51
+    largest /= matrix.unit
+    return largest
+
+
+def errors_of_differences(
+    run: Run, draws: NDArray[np.float64], left: NDArray[np.int64], right: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Standard errors of pair differences, float64 [n], exactly 0 where no draw moves them.
+
+    Parameters
+    ----------
+    draws : float64 [M, B], of all models
+    """
+    told = run.told("pair errors", left.size)
+    se = difference_errors(draws, left, right, run.threads, told)
+    noise = _noise(run.matrix)
+    return np.where(se > noise[left] + noise[right], se, 0.0)
 
 
 def percentiles(

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flavourbench.analysis.inference import Inference
 
 GENERATOR = "philox4x32-10"
+#: What a decision follows from; step-down p-values of pairs are reported beside Holm's.
+DECISIONS = {
+    "resolved": "holm_p",
+    "group": "resolved",
+    "letters": "resolved",
+    "top_model": "resolved",
+    "rank_set": "directed_p",
+}
 NULL_HYPOTHESIS = "the cluster differences of a pair are symmetric about zero"
+
+
+#: Keys of a pair after its models, in the order of :func:`pair_rows`.
+_PAIR = (
+    *("difference", "se", "interval", "simultaneous", "dz", "p", "exceedances", "holm_p"),
+    *("stepdown_p", "directed_p", "resolved"),
+)
 
 
 def integer(value: int) -> int | str:
@@ -27,7 +46,10 @@ def leaderboard_object(inference: Inference) -> dict[str, Any]:
         "models": [_model_row(inference, int(m)) for m in inference.order],
         "level": 1 - inference.plan.alpha,
         "max_t_critical": inference.critical,
+        "pair_max_t_critical": inference.pairs.critical,
+        "decisions": DECISIONS,
         "resolved_pairs": int(inference.pairs.resolved.sum()),
+        "stepdown_resolved_pairs": int((inference.pairs.stepdown_p <= inference.plan.alpha).sum()),
         "top_model": None if inference.top is None else matrix.models[inference.top],
         "panels": {"pearson": inference.panel_pearson, "spearman": inference.panel_spearman},
         "design": design_object(inference),
@@ -49,7 +71,9 @@ def _model_row(inference: Inference, m: int) -> dict[str, Any]:
         "simultaneous": inference.simultaneous[m].tolist(),
         "rank": int(inference.rank[m]),
         "rank_interval": inference.rank_interval[m].tolist(),
+        "rank_set": inference.rank_set[m].tolist(),
         "group": int(inference.group[m]),
+        "letters": letter_names(inference.letters[m]),
         "family_scores": {name: float(column[m]) for name, column in inference.families.items()},
         "panel_scores": {name: float(column[m]) for name, column in inference.panels.items()},
         "chance": None
@@ -60,6 +84,7 @@ def _model_row(inference: Inference, m: int) -> dict[str, Any]:
             "exceedances": int(chance.exceedances[m]),
             "p": float(chance.p[m]),
             "holm_p": float(chance.holm_p[m]),
+            "stepdown_p": float(chance.stepdown_p[m]),
         },
     }
 
@@ -72,27 +97,29 @@ def pair_rows(inference: Inference) -> list[dict[str, Any]]:
         pairs.left.tolist(),
         pairs.right.tolist(),
         pairs.difference.tolist(),
+        pairs.se.tolist(),
         pairs.interval.tolist(),
+        pairs.simultaneous.tolist(),
         dz,
         pairs.p.tolist(),
         pairs.exceedances.tolist(),
         pairs.holm_p.tolist(),
+        pairs.stepdown_p.tolist(),
+        pairs.directed_p.tolist(),
         pairs.resolved.tolist(),
         strict=True,
     )
     return [
-        {
-            "left": models[left],
-            "right": models[right],
-            "difference": difference,
-            "interval": interval,
-            "dz": effect,
-            "p": p,
-            "exceedances": count,
-            "holm_p": adjusted,
-            "resolved": resolved,
-        }
-        for left, right, difference, interval, effect, p, count, adjusted, resolved in columns
+        {"left": models[left], "right": models[right], **dict(zip(_PAIR, rest, strict=True))}
+        for left, right, *rest in columns
+    ]
+
+
+def letter_names(held: NDArray[np.bool_]) -> list[str]:
+    """Names of the letters that a model has, bool [L]: a to z, then a2, b2 and so on."""
+    return [
+        f"{ascii_lowercase[at % 26]}{at // 26 + 1 if at >= 26 else ''}"
+        for at in np.flatnonzero(held).tolist()
     ]
 
 

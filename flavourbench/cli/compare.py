@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow, progress_bar
-from flavourbench.cli.studies import ReleaseOption, reading, release_named
+from flavourbench.cli.studies import MarginOption, ReleaseOption, reading, release_named
 
 EXAMPLES = """\b
 Examples:
   fb compare cook-6 cook-8-5          the newest release here, by id
   fb compare "GLM 5.2" opus           by display name, or a part of one
+  fb compare a b --margin 3           are they within 3 points of each other?
   fb compare a b --release r --json   another one, with all tasks, as JSON"""
 
 _HELP = "Id or display name of a model, or a part of one that no other has."
@@ -22,6 +23,7 @@ def command(
     first: Annotated[str, typer.Argument(metavar="A", help=_HELP)],
     second: Annotated[str, typer.Argument(metavar="B", help="The model to compare it with.")],
     release: ReleaseOption = None,
+    margin: MarginOption = None,
     json_output: Json = False,
 ) -> None:
     """Show the difference of two models, its tests, families and panels, and what decides it.
@@ -31,13 +33,16 @@ def command(
     """
     load_arrow()
     from flavourbench.analysis.comparison import compare
+    from flavourbench.analysis.equivalence import checked_margin
     from flavourbench.analysis.release import read_release
 
+    if margin is not None:
+        checked_margin(margin)
     path = release_named(release)
     with reading(path):
         stored = read_release(path)
         with progress_bar() as progress:
-            found = compare(stored, first, second, progress)
+            found = compare(stored, first, second, margin, progress)
         if json_output:
             echo_json(found)
             return

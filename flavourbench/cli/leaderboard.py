@@ -7,13 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from flavourbench.cli.common import Json, echo_json
-from flavourbench.cli.studies import reading, release_named
+from flavourbench.cli.common import Json, echo_json, load_arrow
+from flavourbench.cli.studies import MarginOption, reading, release_named
+from flavourbench.errors import InputError
 
 # The lone \b keeps the help from rewrapping the lines under it.
 EXAMPLES = """\b
 Examples:
   fb leaderboard                   the newest release here
+  fb leaderboard --margin 3        and which pairs are within 3 points
   fb leaderboard release --json    another one, as JSON"""
 
 
@@ -32,14 +34,27 @@ def command(
             "--sensitivity", help="Bounds and other rankings, for what the core left out."
         ),
     ] = False,
+    margin: MarginOption = None,
     json_output: Json = False,
 ) -> None:
-    """Show ranks, scores, simultaneous intervals, family scores and groups."""
-    from flavourbench.analysis.release import read_core_share, read_leaderboard
+    """Show ranks, scores, simultaneous intervals, family scores, groups and letters.
 
+    A pair that is not resolved may differ or not. With --margin those are counted that are
+    shown to differ by less.
+    """
+    from flavourbench.analysis.equivalence import checked_margin, equivalence
+    from flavourbench.analysis.release import read_core_share, read_leaderboard, read_pairs
+
+    if margin is not None:
+        checked_margin(margin)
+        if sensitivity:
+            raise InputError("--margin and --sensitivity are two views: give one of them")
     path = release_named(result)
     with reading(path):
         board = read_leaderboard(path)
+        if margin is not None:
+            load_arrow()
+            board["equivalence"] = equivalence(read_pairs(path), margin)
         if sensitivity:
             _tell_sensitivity(path, board, json_output)
             return

@@ -31,6 +31,14 @@ ReleaseOption = Annotated[
     ),
 ]
 
+MarginOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="POINTS",
+        help="Margin of equivalence: which differences are shown to be smaller.",
+    ),
+]
+
 
 def study_here() -> Study | None:
     """The study that the current folder is in, or None."""

@@ -64,17 +64,18 @@ def _print_models(out: Console, screen: Screen, found: Comparison) -> None:
     rows = [
         [
             letter,
-            shorten(screen.text(row["name"]), max(screen.width - 40, 12), screen.glyphs.cut),
+            shorten(screen.text(row["name"]), max(screen.width - 47, 12), screen.glyphs.cut),
             str(row["rank"]),
             f"{row['rank_interval'][0]}{dash}{row['rank_interval'][1]}",
+            f"{row['rank_set'][0]}{dash}{row['rank_set'][1]}",
             f"{row['score']:.2f}",
             str(row["group"]),
         ]
         for letter, row in zip("AB", found["models"], strict=True)
     ]
     heads = [("", False), ("model", False)]
-    heads += [(head, True) for head in ("rank", "ranks", "score", "group")]
-    print_rows(out, screen, heads, rows, (5, 3, 2))
+    heads += [(head, True) for head in ("rank", "ranks", "set", "score", "group")]
+    print_rows(out, screen, heads, rows, (6, 4, 3, 2))
 
 
 def _print_parts(out: Console, screen: Screen, found: Comparison) -> None:
@@ -161,13 +162,27 @@ def _print_verdict(out: Console, screen: Screen, found: Comparison) -> None:
     plan = found["plan"]
     numbers = [
         f"Holm p {found['holm_p']:.2g} over all pairs, alpha {plan['alpha']:g}",
+        f"step-down p {found['stepdown_p']:.2g}",
         f"p {found['p']:.2g}",
         f"d_z {effect}",
         f"interval {found['level']:.4g} pointwise",
     ]
     out.print(Text(f"{told}.", style="bold"))
-    for line in flow(numbers, screen):
+    for line in (*flow(numbers, screen), *flow(_closeness(found), screen)):
         out.print(Text(line))
+
+
+def _closeness(found: Comparison) -> list[str]:
+    """The simultaneous interval, and what it says of a margin."""
+    ends = [0.0, *found["simultaneous"]]
+    decimals = decimals_of(max(ends) - min(ends), 0)
+    low, high = (_signed(bound, decimals) for bound in found["simultaneous"])
+    told = f"interval of all pairs at once {low} to {high}"
+    least = f"shown to be close at any margin from {found['least_margin']:.{decimals}f} on"
+    if found["margin"] is None:
+        return [told, least]
+    verdict = "shown" if found["close"] else "not shown"
+    return [f"{told}: {verdict} to be within {found['margin']:g} of each other", least]
 
 
 def _print_counts(out: Console, screen: Screen, found: Comparison) -> None:

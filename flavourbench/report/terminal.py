@@ -30,6 +30,8 @@ _GOOD_NAME = 20
 _NARROWEST_HEAD = 4
 #: What gives way as the screen narrows, and the room that names must have with the rest.
 _STEPS: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("ranks", "set", "band", "strip", "families", "letters"), 14),
+    (("ranks", "set", "band", "strip", "families"), 14),
     (("ranks", "band", "strip", "families"), 14),
     (("ranks", "band", "strip"), 12),
     (("ranks", "band"), 8),
@@ -74,7 +76,7 @@ def _print_parts(
         out.print(Text(f"Note: {screen.text(board['label'])}", style="bold yellow"))
     table, complete = _leaderboard_table(board["models"], screen)
     out.print(table)
-    for line in _summary(board, screen):
+    for line in _summary(board, screen, lettered=complete):
         out.print(Text(line, style="dim"))
     if core_share is not None and core_share[0] < core_share[1]:
         told = (
@@ -103,7 +105,8 @@ def _leaderboard_table(rows: list[dict[str, Any]], screen: Screen) -> tuple[Tabl
     axis = Axis(low, high, layout.strip)
 
     table = Table(box=screen.box, show_edge=False, padding=0, pad_edge=False)
-    heads = {"rank": "#", "ranks": "ranks", "model": "model", "score": "score", "band": "band"}
+    heads = {key: key for key in ("rank", "ranks", "set", "model", "score", "band")}
+    heads["rank"] = "#"
     heads["strip"] = axis_label(axis, decimals)
     kept = [key for key in heads if key in ("rank", "model", "score", *layout.shown)]
     sides = {"model": "left", "strip": "left", "band": "center"}
@@ -113,6 +116,9 @@ def _leaderboard_table(rows: list[dict[str, Any]], screen: Screen) -> tuple[Tabl
     for head in _heads(families, layout.families, screen.glyphs.cut) if wide else ():
         table.add_column(Text(head), justify="right", no_wrap=True)
     table.add_column("g", justify="right", no_wrap=True)
+    lettered = "letters" in layout.shown
+    if lettered:
+        table.add_column("letters", no_wrap=True)
 
     for index, (row, name, text) in enumerate(zip(rows, names, texts, strict=True)):
         last = index + 1 == len(rows) or rows[index + 1]["group"] != row["group"]
@@ -121,27 +127,30 @@ def _leaderboard_table(rows: list[dict[str, Any]], screen: Screen) -> tuple[Tabl
         cells = {
             "rank": Text(text[0]),
             "ranks": Text(text[1], style="dim"),
+            "set": Text(text[5], style="dim"),
             "model": Text(shorten(name, layout.name, screen.glyphs.cut)),
             "score": Text(text[2], style="bold"),
             "band": Text(text[3], style="dim"),
             "strip": Text(drawn, style=style),
         }
-        scores = [Text(value) for value in (text[5:] if wide else [])]
-        group = Text(text[4], style=style)
-        table.add_row(*(cells[key] for key in kept), *scores, group, end_section=last)
-    return table, wide or not families
+        scores = [Text(value) for value in (text[7:] if wide else [])]
+        ends = [Text(text[4], style=style), *([Text(text[6])] if lettered else [])]
+        table.add_row(*(cells[key] for key in kept), *scores, *ends, end_section=last)
+    return table, lettered
 
 
 def _fit(texts: list[list[str]], longest: int, families: list[str], width: int) -> _Layout:
     """Columns and widths for a screen: whole numbers first, then names, then the strip."""
     cells = [max(cell_len(row[k]) for row in texts) for k in range(len(texts[0]))]
-    rank, ranks, score, band, group = cells[:5]
+    rank, ranks, score, band, group, sets, letters = cells[:7]
     heads = [
         max(size, min(_NARROWEST_HEAD, cell_len(family)))
-        for size, family in zip(cells[5:], families, strict=True)
+        for size, family in zip(cells[7:], families, strict=True)
     ]
     sizes = {
         "ranks": max(ranks, len("ranks")) + 1,
+        "set": max(sets, len("set")) + 1,
+        "letters": max(letters, len("letters")) + 1,
         "band": max(band, len("band")) + 1,
         "strip": NARROWEST_STRIP + 1,
         "families": sum(heads) + len(heads),
@@ -186,20 +195,21 @@ def _heads(families: list[str], widths: tuple[int, ...], cut: str) -> list[str]:
 
 
 def _row_texts(row: dict[str, Any], decimals: int, glyphs: Glyphs) -> list[str]:
-    """Rank, rank interval, score, band, group, family scores."""
-    first, last = row["rank_interval"]
+    """Rank, rank interval, score, band, group, rank set, letters, family scores."""
     low, high = row["simultaneous"]
     return [
         str(row["rank"]),
-        f"{first}{glyphs.dash}{last}",
+        glyphs.dash.join(map(str, row["rank_interval"])),
         number(row["score"], decimals),
         span(low, high, decimals, glyphs),
         str(row["group"]),
+        glyphs.dash.join(map(str, row["rank_set"])),
+        "".join(row["letters"]),
         *(number(value, decimals) for value in row["family_scores"].values()),
     ]
 
 
-def _summary(board: dict[str, Any], screen: Screen) -> list[str]:
+def _summary(board: dict[str, Any], screen: Screen, *, lettered: bool) -> list[str]:
     design, plan, panels = board["design"], board["plan"], board["panels"]
     models = design["models"]
     tests = "all sign vectors" if plan["flips_exact"] else f"{plan['flips']:,} sign flips"
@@ -214,7 +224,7 @@ def _summary(board: dict[str, Any], screen: Screen) -> list[str]:
     ]
     found = [
         f"{board['resolved_pairs']:,} of {models * (models - 1) // 2:,} pairs resolved"
-        f" (Holm, alpha {plan['alpha']:g})",
+        f" (Holm, alpha {plan['alpha']:g}; step-down {board['stepdown_resolved_pairs']:,})",
         f"band {board['level']:.4g} simultaneous, max-t {board['max_t_critical']:.3f}",
     ]
     if panels["pearson"] is not None:
@@ -223,13 +233,30 @@ def _summary(board: dict[str, Any], screen: Screen) -> list[str]:
     if tested:
         above = sum(c["difference"] > 0 and c["holm_p"] <= plan["alpha"] for c in tested)
         found.append(f"{above} of {models} models above chance ({tested[0]['score']:.4g}, Holm)")
+    legend = (
+        "ranks: bootstrap interval, one model at a time. set: ranks that are left, for all models"
+        " at once. g: a model opens a new group when it is resolved from a member of the group"
+        " above it."
+    )
     top = next((row for row in board["models"] if row["id"] == board["top_model"]), None)
     return [
         *flow(sizes, screen),
         *flow(found, screen),
-        "ranks: bootstrap interval, one model at a time. g: a model opens a new group when it is"
-        " resolved from a member of the group above it.",
+        f"{legend} letters: models that share one are not resolved." if lettered else legend,
         "No model is resolved above all others."
         if top is None
         else f"{screen.text(top['name'], 200)} is resolved above every other model.",
+        *_closeness(board),
+    ]
+
+
+def _closeness(board: dict[str, Any]) -> list[str]:
+    """How many pairs are shown to be close, where a margin was given."""
+    found = board.get("equivalence")
+    if found is None:
+        return []
+    return [
+        f"Within a margin of {found['margin']:g}: {found['close']:,} pairs are shown to be close,"
+        f" {found['close_and_resolved']:,} of them resolved. {found['open']:,} pairs are neither"
+        " resolved nor close (simultaneous intervals of all differences)."
     ]

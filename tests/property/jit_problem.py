@@ -20,12 +20,15 @@ from fbcore import (
     _jit,
     bootstrap,
     counter,
+    differences,
     effects,
+    letters,
     multiplicity,
     portfolios,
     quantiles,
     ranks,
     signflip,
+    stepdown,
 )
 from fbcore import design as shapes
 
@@ -53,6 +56,17 @@ def flipped() -> Any:
     chance = np.hstack([shapes.contributions(CHANCE[None], DESIGN, weights)[0]] * 6)
     found = signflip.sign_flips(z, 300, SEED, chance, 2)
     return found.pairs, found.chance, found.draws
+
+
+def stepped_down() -> Any:
+    chance = np.hstack([CHANCE] * 6)
+    found = []
+    for scale, flips in ((1, 300), (2**40, 300), (1, 2**11)):
+        z = SCORES if flips > 300 else np.hstack([SCORES * scale] * 6)
+        against = CHANCE if flips > 300 else chance
+        part = stepdown.step_down(z, flips, SEED, against, 2)
+        found += [part.p, part.directed_p, part.chance_p]
+    return found
 
 
 def compared() -> Any:
@@ -90,6 +104,13 @@ CALLS: dict[str, Callable[[], Any]] = {
     "design.quantise": lambda: shapes.quantise(DRAWS).values,
     "design.stratum_weights": lambda: shapes.stratum_weights(DESIGN.sizes, 10_000).values,
     "design.sum_by": lambda: shapes.sum_by(SCORES, CLUSTER, 6),
+    "differences.difference_errors": lambda: differences.difference_errors(DRAWS, LEFT, RIGHT, 2),
+    "differences.difference_max_t": lambda: differences.difference_max_t(
+        DRAWS, LEFT, RIGHT, np.array([0.5, 0, -0.5]), np.array([3.0, 0, 2.5])
+    ),
+    "letters.letters": lambda: letters.letters(np.arange(4), np.eye(4, k=2) + np.eye(4, k=-2) > 0),
+    "effects.squares": lambda: effects.squares(SCORES * 2**40),
+    "effects.squared_distances": lambda: effects.squared_distances(SCORES),
     "effects.cohen_dz": lambda: [effects.cohen_dz(SCORES), effects.cohen_dz(SCORES, LEFT[:1])],
     "effects.pearson": lambda: effects.pearson(DRAWS[0].tolist(), DRAWS[1].tolist()),
     "effects.spearman": lambda: effects.spearman(DRAWS[0].tolist(), DRAWS[1].tolist()),
@@ -106,6 +127,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "quantiles.position": lambda: quantiles.position(300, 0.025),
     "quantiles.quantile": lambda: quantiles.quantile(DRAWS[0], 0.95),
     "ranks.competition_ranks": lambda: ranks.competition_ranks(np.array([5, 9, 9, 1])),
+    "ranks.rank_sets": lambda: ranks.rank_sets(LEFT, RIGHT, 3),
     "ranks.rank_groups": lambda: ranks.rank_groups(np.arange(4), ~np.eye(4, dtype=bool)),
     "ranks.rank_intervals": lambda: ranks.rank_intervals(DRAWS, 0.1, 2),
     "signflip.enumerates": lambda: signflip.enumerates(10, 512),
@@ -114,6 +136,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "signflip.p_values": lambda: signflip.p_values(np.array([0, 5]), 99, False),
     "signflip.sign_flips": flipped,
     "signflip.sign_vectors": lambda: signflip.sign_vectors(10, 512),
+    "stepdown.step_down": stepped_down,
 }
 
 

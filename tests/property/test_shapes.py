@@ -56,6 +56,24 @@ CALLS = {
     "design: no tasks": "shapes.Design(np.zeros(0, 'i4'), np.zeros(0, 'i4'))",
     "design: an unused index": "shapes.Design(np.array([0, 2], 'i4'), np.array([0, 1], 'i4'))",
     "design: a negative index": "shapes.Design(np.array([0, -1], 'i4'), np.array([0, 1], 'i4'))",
+    "letters: a smaller square": "letters.letters(index, np.zeros((2, 2), bool))",
+    "letters: no such model": "letters.letters(index + 1, np.zeros((3, 3), bool))",
+    "rank sets: no such model": "ranks.rank_sets(index, index + 1, 3)",
+    "rank sets: a negative model": "ranks.rank_sets(index - 1, index, 3)",
+    "difference errors: one draw": "differences.difference_errors(draws[:, :1], index, index)",
+    "difference errors: no such row": "differences.difference_errors(draws, index, index + 1)",
+    "difference errors: a right too few": "differences.difference_errors(draws, index, index[:2])",
+    "difference max t: a negative row": "differences.difference_max_t(draws, index - 1, *three)",
+    "difference max t: an error too few": (
+        "differences.difference_max_t(draws, index, index, draws[:, 0].copy(), np.ones(2))"
+    ),
+    "step-down: no flip": "stepdown.step_down(z, 0, 1)",
+    "step-down: a vector": "stepdown.step_down(z[0], 5, 1)",
+    "step-down: no clusters": "stepdown.step_down(z[:, :0], 5, 1)",
+    "step-down: a chance too few": "stepdown.step_down(z, 5, 1, z[0, :3])",
+    "step-down: fractional": "stepdown.step_down(z + 0.5, 5, 1)",
+    "squares: a vector": "effects.squares(z[0])",
+    "squared distances: fractional": "effects.squared_distances(z + 0.5)",
     "sign flips: no flip": "signflip.sign_flips(z, 0, 1)",
     "sign flips: a vector": "signflip.sign_flips(z[0], 5, 1)",
     "sign flips: no clusters": "signflip.sign_flips(z[:, :0], 5, 1)",
@@ -92,7 +110,8 @@ CALLS = {
 SCRIPT = """
 import json, linecache, sys, warnings
 import numpy as np
-from fbcore import bootstrap, counter, effects, multiplicity, quantiles, ranks, signflip
+from fbcore import bootstrap, counter, differences, effects, letters, multiplicity
+from fbcore import quantiles, ranks, signflip, stepdown
 from fbcore import design as shapes
 warnings.simplefilter("ignore")
 design = shapes.Design(np.array([0, 0, 1, 1], "i4"), np.array([0, 1, 2, 3], "i4"))
@@ -102,6 +121,7 @@ one_weight = shapes.Weights(weights.values[:1], weights.scale, None)
 z = shapes.contributions(scores, design, weights)
 draws = np.random.default_rng(1).random((3, 50))
 index = np.arange(3)
+three = index, np.zeros(3), np.ones(3)
 found = {}
 for name, call in json.load(sys.stdin).items():
     try:

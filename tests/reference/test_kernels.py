@@ -25,7 +25,19 @@ import pytest
 from strategies import bits
 
 import fbcore
-from fbcore import bootstrap, counter, effects, multiplicity, portfolios, quantiles, ranks, signflip
+from fbcore import (
+    bootstrap,
+    counter,
+    differences,
+    effects,
+    letters,
+    multiplicity,
+    portfolios,
+    quantiles,
+    ranks,
+    signflip,
+    stepdown,
+)
 from fbcore import design as designs
 from fbcore.design import Design, Weights
 from flavourbench.analysis.plain import bootstrap as plain_bootstrap
@@ -34,6 +46,7 @@ from flavourbench.analysis.plain import decisions as plain_decisions
 from flavourbench.analysis.plain import design as plain_design
 from flavourbench.analysis.plain import portfolios as plain_portfolios
 from flavourbench.analysis.plain import signflip as plain_signflip
+from flavourbench.analysis.plain import stepdown as plain_stepdown
 
 SEED = 2**40 + 12345  # both key words in use
 
@@ -126,6 +139,27 @@ class Case:
     def p(self) -> np.ndarray:
         counts, _, draws, exact = self.flipped
         return plain_signflip.p_values(counts, draws, exact)
+
+    @cached_property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.triu_indices(len(self.scores), 1)
+
+    @property
+    def point_differences(self) -> np.ndarray:
+        left, right = self.pairs
+        return self.points[left] - self.points[right]
+
+    @cached_property
+    def difference_errors(self) -> np.ndarray:
+        return plain_bootstrap.difference_errors(self.boot)
+
+    @property
+    def directions(self) -> tuple[np.ndarray, np.ndarray]:
+        """The better and the worse model of some pairs."""
+        left, right = self.pairs
+        some = self.p <= np.quantile(self.p, 0.4) if self.p.size else np.zeros(0, bool)
+        ahead = self.point_differences >= 0
+        return np.where(ahead, left, right)[some], np.where(ahead, right, left)[some]
 
     @property
     def varying(self) -> np.ndarray:
@@ -404,6 +438,33 @@ def plain_effects(case: Case) -> Any:
     return found, found[np.isin(left, case.some) | np.isin(right, case.some)]
 
 
+def plain_squared_distances(case: Case) -> np.ndarray:
+    rows = case.z.tolist()
+    pairs = itertools.combinations(rows, 2)
+    squares = [sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for x, y in pairs]
+    return np.array(squares, np.float64)
+
+
+def fast_step_down(case: Case) -> Any:
+    found = stepdown.step_down(case.z, case.flips, SEED, case.chance_z, case.threads)
+    return found.p, found.directed_p, found.chance_p
+
+
+def plain_step_down(case: Case) -> Any:
+    return tuple(plain_stepdown.step_down(case.z, case.flips, SEED, case.chance_z))
+
+
+def fast_difference_max_t(case: Case) -> Any:
+    given = case.point_differences, case.difference_errors
+    values = differences.difference_max_t(case.boot, *case.pairs, *given, case.threads)
+    return [quantiles.quantile(values, 1 - level) for level in LEVELS]
+
+
+def plain_difference_max_t(case: Case) -> Any:
+    given = case.point_differences, case.difference_errors
+    return [plain_bootstrap.difference_critical(case.boot, *given, level) for level in LEVELS]
+
+
 def fast_portfolios(case: Case) -> Any:
     found = portfolios.portfolio_scores(*portfolio_problem(case))
     return found.utility, found.span, found.bps
@@ -437,6 +498,11 @@ TWINS: dict[str, tuple[Side, Side]] = {
         lambda c: c.errors,
     ),
     "bootstrap.max_t": (fast_max_t, plain_max_t),
+    "differences.difference_errors": (
+        lambda c: differences.difference_errors(c.boot, *c.pairs, c.threads),
+        lambda c: c.difference_errors,
+    ),
+    "differences.difference_max_t": (fast_difference_max_t, plain_difference_max_t),
     "quantiles.intervals": (fast_intervals, plain_intervals),
     "quantiles.quantile": (
         lambda c: [quantiles.quantile(c.boot[0], level) for level in LEVELS],
@@ -449,6 +515,14 @@ TWINS: dict[str, tuple[Side, Side]] = {
     "ranks.rank_intervals": (
         lambda c: ranks.rank_intervals(c.boot, c.alpha, c.threads),
         lambda c: plain_bootstrap.rank_intervals(c.boot, c.alpha),
+    ),
+    "ranks.rank_sets": (
+        lambda c: ranks.rank_sets(*c.directions, len(c.scores)),
+        lambda c: plain_decisions.rank_sets(*c.directions, len(c.scores)),
+    ),
+    "letters.letters": (
+        lambda c: letters.letters(*c.order_and_resolved),
+        lambda c: plain_decisions.letters(*c.order_and_resolved),
     ),
     "ranks.rank_groups": (
         lambda c: ranks.rank_groups(*c.order_and_resolved),
@@ -479,6 +553,7 @@ TWINS: dict[str, tuple[Side, Side]] = {
         lambda c: [signflip.exceedances(*c.sides, factor, c.threads) for factor in (1, 56)],
         lambda c: [plain_signflip.exceedances(*c.sides, factor) for factor in (1, 56)],
     ),
+    "stepdown.step_down": (fast_step_down, plain_step_down),
     "signflip.p_values": (
         lambda c: signflip.p_values(c.flipped[0], *c.flipped[2:]),
         lambda c: c.p,
@@ -498,6 +573,14 @@ TWINS: dict[str, tuple[Side, Side]] = {
     "effects.cohen_dz": (
         fast_effects,
         plain_effects,
+    ),
+    "effects.squares": (
+        lambda c: effects.squares(c.z),
+        lambda c: np.array([float(sum(x * x for x in row)) for row in c.z.tolist()]),
+    ),
+    "effects.squared_distances": (
+        lambda c: effects.squared_distances(c.z),
+        plain_squared_distances,
     ),
     "effects.pearson": (
         lambda c: effects.pearson(*panel_columns(c)),

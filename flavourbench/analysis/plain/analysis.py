@@ -18,6 +18,7 @@ from flavourbench.analysis.plain.design import (
     stratum_weights,
     varies,
 )
+from flavourbench.analysis.plain.stepdown import step_down
 
 #: Told as stages advance: stage name, units done since the last call, units in all.
 Progress = Callable[[str, int, int], None]
@@ -51,11 +52,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Tests:
-    """One family of hypotheses: counts int64 [n], p and Holm-adjusted p float64 [n]."""
+    """One family of hypotheses: counts int64 [n]; p, Holm and step-down p float64 [n]."""
 
     exceedances: NDArray[np.int64]
     p: NDArray[np.float64]
     holm_p: NDArray[np.float64]
+    stepdown_p: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,9 @@ class Resampled:
     pointwise, simultaneous : float64 [M, 2]
     critical : max-t critical value
     rank_interval : int64 [M, 2]
-    pair_interval : float64 [P, 2]
+    pair_interval, pair_simultaneous : float64 [P, 2]
+    pair_se : float64 [P], exactly 0 for a difference that no draw moves
+    pair_critical : max-t critical value of all differences
     """
 
     draws: NDArray[np.float64]
@@ -81,6 +85,9 @@ class Resampled:
     critical: float
     rank_interval: NDArray[np.int64]
     pair_interval: NDArray[np.float64]
+    pair_simultaneous: NDArray[np.float64]
+    pair_se: NDArray[np.float64]
+    pair_critical: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +98,14 @@ class Flipped:
     ----------
     pairs : Tests [P]; chance : Tests [M] or None
     resolved : bool [P]
+    directed_p : float64 [P], step-down p of the observed direction
     weights : int64 [S], scale, power : see `design.stratum_weights`
     drawn : sign vectors used; exact : whether these were all
     """
 
     pairs: Tests
     resolved: NDArray[np.bool_]
+    directed_p: NDArray[np.float64]
     chance: Tests | None
     weights: NDArray[np.int64]
     scale: int
@@ -113,7 +122,8 @@ class Analysis:
     ----------
     score : point scores
     chance_score : mean chance level, or None
-    rank, group : int64 [M]
+    rank, group : int64 [M]; rank_set : int64 [M, 2]
+    letters : bool [M, L], compact letter display
     order : int64 [M], model indices by falling score, equal ones by index
     top : the model resolved above every other one, or None
     families, panels : name → float64 [M]
@@ -127,6 +137,8 @@ class Analysis:
     rank: NDArray[np.int64]
     order: NDArray[np.int64]
     group: NDArray[np.int64]
+    rank_set: NDArray[np.int64]
+    letters: NDArray[np.bool_]
     top: int | None
     families: dict[str, NDArray[np.float64]]
     panels: dict[str, NDArray[np.float64]]
@@ -155,6 +167,9 @@ def analyse(problem: Problem, progress: Progress | None = None) -> Analysis:
     square = np.zeros((score.size, score.size), dtype=np.bool_)
     square[left, right] = square[right, left] = flipped.resolved
     pearson, spearman = _panel_agreement(problem)
+    difference = score[left] - score[right]
+    parted = flipped.directed_p <= problem.alpha
+    sides = [np.where(difference >= 0.0, *pair)[parted] for pair in ((left, right), (right, left))]
     level = None
     if problem.chance is not None:
         rows = problem.chance[np.newaxis]
@@ -165,12 +180,14 @@ def analyse(problem: Problem, progress: Progress | None = None) -> Analysis:
         rank=decisions.ranks(codes),
         order=order,
         group=decisions.rank_groups(order, square),
+        rank_set=decisions.rank_sets(sides[0], sides[1], score.size),
+        letters=decisions.letters(order, square),
         top=int(order[0]) if square[order[0]].sum() == score.size - 1 else None,
         families=_means(problem, problem.families),
         panels=_means(problem, problem.panels),
         pearson=pearson,
         spearman=spearman,
-        difference=score[left] - score[right],
+        difference=difference,
         dz=decisions.cohen_dz(scores),
         largest=largest,
         resampled=_resample(problem, score, progress),
@@ -196,18 +213,20 @@ def _flip(problem: Problem, largest: int, progress: Progress | None) -> Flipped:
     levels = None
     if problem.chance is not None:
         levels = contributions(problem.chance[np.newaxis], *design, weights)[0]
-    pairs, against, drawn, exact = signflip.sign_flips(
-        contributions(problem.scores, *design, weights),
-        problem.flips,
-        problem.seed,
-        levels,
-        _told(progress, "sign flips", min(problem.flips, 2 ** int(problem.cluster.max()))),
-    )
-    tests = _tests(pairs, drawn, exact)
+    given = contributions(problem.scores, *design, weights), problem.flips, problem.seed, levels
+    vectors = min(problem.flips, 2 ** int(problem.cluster.max()))
+    told = [_told(progress, stage, vectors) for stage in ("sign flips", "step-down")]
+    pairs, against, drawn, exact = signflip.sign_flips(*given, told[0])
+    adjusted = step_down(*given, told[1])
+    tests = _tests(pairs, drawn, exact, adjusted.p)
+    chance = None
+    if against is not None and adjusted.chance_p is not None:
+        chance = _tests(against, drawn, exact, adjusted.chance_p)
     return Flipped(
         pairs=tests,
         resolved=tests.holm_p <= problem.alpha,
-        chance=None if against is None else _tests(against, drawn, exact),
+        directed_p=adjusted.directed_p,
+        chance=chance,
         weights=weights,
         scale=scale,
         power=power,
@@ -216,9 +235,11 @@ def _flip(problem: Problem, largest: int, progress: Progress | None) -> Flipped:
     )
 
 
-def _tests(counts: NDArray[np.int64], drawn: int, exact: bool) -> Tests:
+def _tests(
+    counts: NDArray[np.int64], drawn: int, exact: bool, stepdown_p: NDArray[np.float64]
+) -> Tests:
     p = signflip.p_values(counts, drawn, exact)
-    return Tests(counts, p, decisions.holm(p))
+    return Tests(counts, p, decisions.holm(p), stepdown_p)
 
 
 def _resample(problem: Problem, score: NDArray[np.float64], progress: Progress | None) -> Resampled:
@@ -244,6 +265,12 @@ def _resample(problem: Problem, score: NDArray[np.float64], progress: Progress |
     pairs = score.size * (score.size - 1) // 2
     told = _told(progress, "pair intervals", pairs)
     ends = alpha / 2.0, 1.0 - alpha / 2.0
+    left, right = np.triu_indices(score.size, 1)
+    difference = score[left] - score[right]
+    pair_spread = resampling.difference_errors(draws)
+    pair_se = np.where(pair_spread > noise[left] + noise[right], pair_spread, 0.0)
+    pair_critical = resampling.difference_critical(draws, difference, pair_se, alpha)
+    reach = pair_critical * pair_se
     return Resampled(
         draws=draws,
         redraws=redraws,
@@ -253,6 +280,9 @@ def _resample(problem: Problem, score: NDArray[np.float64], progress: Progress |
         critical=critical,
         rank_interval=resampling.rank_intervals(draws, alpha),
         pair_interval=resampling.pair_intervals(draws, alpha, told),
+        pair_simultaneous=np.stack([difference - reach, difference + reach], axis=1),
+        pair_se=pair_se,
+        pair_critical=pair_critical,
     )
 
 

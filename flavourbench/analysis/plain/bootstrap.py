@@ -193,6 +193,61 @@ def max_t_critical(
     return float(quantile(largest[np.newaxis], 1.0 - alpha)[0])
 
 
+def difference_errors(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation of all pair differences over draws, ddof = 1, float64 [P] from [M, B].
+
+    Deviations are those from the difference of the two means. All is added in 256 lanes, draw b
+    in lane b mod 256, and the lanes then in turn.
+
+    Raises ValueError for fewer than two draws. Source: docs/statistics.md, sections 3 and 9.
+    """
+    models, count = draws.shape
+    if count < 2:
+        raise ValueError(f"{count} draws; a standard error needs at least 2")
+    mean = [_lane_sum(row) / float(count) for row in draws]
+    result = []
+    for i in range(models):
+        for j in range(i + 1, models):
+            deviation = (draws[i] - draws[j]) - (mean[i] - mean[j])
+            result.append(_lane_sum(deviation * deviation) / float(count - 1))
+    return np.sqrt(np.array(result, dtype=np.float64))
+
+
+def _lane_sum(values: NDArray[np.float64]) -> float:
+    """Sum [B] in 256 lanes."""
+    padded = np.zeros(-(-values.size // LEAF) * LEAF, dtype=np.float64)
+    padded[: values.size] = values
+    lanes = np.zeros(LEAF, dtype=np.float64)
+    for row in padded.reshape(-1, LEAF):
+        lanes += row
+    total = 0.0
+    for lane in lanes.tolist():
+        total += lane
+    return total
+
+
+def difference_critical(
+    draws: NDArray[np.float64],
+    differences: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    alpha: float,
+) -> float:
+    """Critical value of the simultaneous intervals of all pair differences.
+
+    The 1 - alpha quantile over draws of the largest ``|draw - difference| * (1 / error)`` of
+    any pair, from draws [M, B]; differences and errors are [P], pairs of error 0 take no part.
+
+    Source: Montiel Olea & Plagborg-Moller 2019; docs/statistics.md, sections 3 and 6.
+    """
+    largest = np.zeros(draws.shape[1], dtype=np.float64)
+    pairs = zip(*np.triu_indices(draws.shape[0], 1), differences, errors, strict=True)
+    for i, j, difference, error in pairs:
+        if error > 0.0:
+            deviation = np.abs((draws[i] - draws[j]) - difference)
+            np.maximum(largest, deviation * (1.0 / error), out=largest)
+    return float(quantile(largest[np.newaxis], 1.0 - alpha)[0])
+
+
 def rank_intervals(draws: NDArray[np.float64], alpha: float) -> NDArray[np.int64]:
     """Pointwise bootstrap rank intervals, int64 [M, 2] from float64 [M, B].
 

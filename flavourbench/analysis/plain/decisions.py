@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -61,6 +62,72 @@ def rank_groups(order: NDArray[np.integer], resolved: NDArray[np.bool_]) -> NDAr
         members.append(model)
         groups[model] = group
     return groups
+
+
+def rank_sets(
+    better: NDArray[np.integer], worse: NDArray[np.integer], models: int
+) -> NDArray[np.int64]:
+    """Rank confidence sets, int64 [M, 2], from the pairs whose direction is resolved.
+
+    1 + the models resolved above, and M - those resolved below. ``better`` and ``worse`` are
+    the model indices of each such pair.
+    Source: Mogstad, Romano, Shaikh & Wilhelm 2024; docs/statistics.md, section 6.
+    """
+    result = np.empty((models, 2), dtype=np.int64)
+    for model in range(models):
+        result[model] = 1 + (worse == model).sum(), models - (better == model).sum()
+    return result
+
+
+def letters(order: NDArray[np.integer], resolved: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Compact letter display, bool [M, L]: two models share a letter iff they are not resolved.
+
+    Places in ``order`` are gone through; each pair not resolved and not yet in a column begins
+    one, which grows, place by place, by models not resolved from any in it: first by those
+    with a pair that is in no column yet. Columns are then dropped, the smallest first, if all
+    their pairs and models are in others, and sorted by their places.
+
+    Parameters
+    ----------
+    order : int [M], model indices by falling score
+    resolved : bool [M, M], symmetric
+
+    Source: Gramm et al. 2007; docs/statistics.md, section 6.
+    """
+    models = order.size
+    joint = ~resolved[order][:, order]
+    columns = [{m} for m in range(models) if joint[m].sum() == 1]
+    missing = {(a, b) for a in range(models) for b in range(a + 1, models) if joint[a, b]}
+    for a, b in sorted(missing):
+        if (a, b) not in missing:
+            continue
+        column = {a, b}
+        while fitting := [m for m in range(models) if _fits(joint, m, column)]:
+            waiting = [m for m in fitting if _first_missing(missing, m, a)]
+            column.add(min(waiting or fitting))
+        missing -= {(low, high) for low in column for high in column}
+        columns.append(column)
+    held = Counter((low, high) for column in columns for low in column for high in column)
+    kept = []
+    for column in sorted(columns, key=len):
+        cells = [(low, high) for low in column for high in column]
+        if all(held[cell] > 1 for cell in cells):
+            held.subtract(cells)
+        else:
+            kept.append(sorted(column))
+    result = np.zeros((models, len(kept)), dtype=np.bool_)
+    for number, members in enumerate(sorted(kept)):
+        result[order[members], number] = True
+    return result
+
+
+def _fits(joint: NDArray[np.bool_], model: int, column: set[int]) -> bool:
+    return model not in column and all(joint[model, member] for member in column)
+
+
+def _first_missing(missing: set[tuple[int, int]], model: int, first: int) -> bool:
+    """Whether the pair of a model and the first of its column is in no column yet."""
+    return (first, model) in missing
 
 
 def cohen_dz(scores: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -72,7 +72,7 @@ def sign_flips(
     observed = rows.sum(axis=1, dtype=np.int64)
     pair_counts = np.zeros(models * (models - 1) // 2, dtype=np.int64)
     chance_counts = np.zeros(models, dtype=np.int64)
-    for totals in _blocks(rows, flips, seed):
+    for totals in sums_in_blocks(rows, flips, seed):
         pair_counts += _pair_exceedances(totals[:models], observed[:models])
         if chance is not None:
             drawn = _chance_distance(totals[:models], totals[models])
@@ -80,7 +80,7 @@ def sign_flips(
             chance_counts += (drawn >= limit[:, np.newaxis]).sum(axis=1)
         if progress is not None:
             progress(totals.shape[1])
-    return pair_counts, None if chance is None else chance_counts, *_vectors(clusters, flips)
+    return pair_counts, None if chance is None else chance_counts, *sign_vectors(clusters, flips)
 
 
 def flip_sums(contributions: NDArray[np.int64], flips: int, seed: int) -> NDArray[np.signedinteger]:
@@ -90,7 +90,7 @@ def flip_sums(contributions: NDArray[np.int64], flips: int, seed: int) -> NDArra
     else int64. Source: docs/statistics.md, section 4.
     """
     small = np.abs(contributions).sum(axis=1).max() < 2**30
-    totals = np.hstack(list(_blocks(contributions, flips, seed)))
+    totals = np.hstack(list(sums_in_blocks(contributions, flips, seed)))
     return totals.astype(np.int32 if small else np.int64)
 
 
@@ -115,16 +115,22 @@ def exceedances(
     return counts
 
 
-def _vectors(clusters: int, flips: int) -> tuple[int, bool]:
-    """The number of sign vectors, and whether these are all with the first sign fixed."""
+def sign_vectors(clusters: int, flips: int) -> tuple[int, bool]:
+    """The number of sign vectors, and whether these are all with the first sign fixed.
+
+    Source: docs/statistics.md, section 4.
+    """
     exact = 2 ** (clusters - 1) <= flips
     return 2 ** (clusters - 1) if exact else flips, exact
 
 
-def _blocks(rows: NDArray[np.int64], flips: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Sums of the rows, [M, C], under the sign vectors, int64 [M, n] for n vectors at a time."""
+def sums_in_blocks(rows: NDArray[np.int64], flips: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Sums of the rows, [M, C], under the sign vectors, int64 [M, n] for n vectors at a time.
+
+    Source: docs/statistics.md, section 4.
+    """
     clusters = rows.shape[1]
-    draws, exact = _vectors(clusters, flips)
+    draws, exact = sign_vectors(clusters, flips)
     summed = operand(rows, 1)
     for start in range(0, draws, _BLOCK):
         stop = min(start + _BLOCK, draws)

@@ -9,6 +9,7 @@ from flavourbench.analysis.release.read import (
     read_evidence,
     read_leaderboard,
     read_matrix,
+    read_pairs,
     read_release,
 )
 from flavourbench.analysis.release.write import (
@@ -29,6 +30,7 @@ __all__ = [
     "read_evidence",
     "read_leaderboard",
     "read_matrix",
+    "read_pairs",
     "read_release",
     "write_named_release",
     "write_release",

@@ -9,9 +9,11 @@ from flavourbench.errors import InputError
 
 RELEASE = Kind(
     "release",
-    "flavourbench-release/2",
+    "flavourbench-release/3",
     "RELEASE.sha256",
     ("parents", "root", "label", "models", "design", "plan", "rounding", "warnings"),
+    earlier=("flavourbench-release/2",),
+    renewed="`fb infer` on it makes one from its scores and answers",
 )
 #: Results, in every release.
 BOARD, TASKS, SCORES = "leaderboard.json", "tasks.parquet", "scores.parquet"

@@ -87,14 +87,14 @@ def read_leaderboard(path: Path) -> dict[str, Any]:
 
 
 def read_matrix(path: Path) -> ScoreMatrix:
-    """The score matrix of a release, equal to the one it was made from.
+    """The score matrix of a release, equal to the one it was made from; earlier formats will do.
 
     Raises
     ------
     InputError, CheckError
         See :func:`read_leaderboard`.
     """
-    return _matrix_from(RELEASE.read(path, *_MATRIX))
+    return _matrix_from(RELEASE.read(path, *_MATRIX, earlier=True))
 
 
 def _matrix_from(contents: Contents) -> ScoreMatrix:
@@ -126,6 +126,17 @@ def _matrix_from(contents: Contents) -> ScoreMatrix:
     return replace(matrix, chance_error=rounding["chance"])
 
 
+def read_pairs(path: Path) -> list[dict[str, Any]]:
+    """The pairs of a release, as :func:`.result.pair_rows` gives them.
+
+    Raises
+    ------
+    InputError, CheckError
+        See :func:`read_leaderboard`.
+    """
+    return _pair_objects(read_parquet(RELEASE.read(path, layout.PAIRS).files[layout.PAIRS]))
+
+
 def read_earlier(path: Path) -> tuple[Earlier, dict[str, Any], Evidence | None]:
     """The analysis in a release, to add models to, its results as one object, and its evidence.
 
@@ -150,6 +161,7 @@ def read_earlier(path: Path) -> tuple[Earlier, dict[str, Any], Evidence | None]:
         redraws=plan["redraws"],
         se=np.array([row["se"] for row in models]),
         pointwise=np.array([row["pointwise"] for row in models]),
+        difference_se=pairs["se"].to_numpy(),
         interval=np.stack(ends, axis=1),
         dz=pairs["dz"].to_numpy().astype(np.float64),
         exceedances=pairs["exceedances"].to_numpy(),
@@ -171,7 +183,8 @@ def _pair_objects(table: Any) -> list[dict[str, Any]]:
     """Rows of ``pairs.parquet`` as :func:`.result.pair_rows` gives them."""
     rows: list[dict[str, Any]] = table.to_pylist()
     for row in rows:
-        row["interval"] = [row.pop("interval_low"), row.pop("interval_high")]
+        for name in ("interval", "simultaneous"):
+            row[name] = [row.pop(f"{name}_low"), row.pop(f"{name}_high")]
     return rows
 
 
@@ -224,12 +237,14 @@ def read_diagnostics(path: Path) -> dict[str, Any]:
 def read_evidence(path: Path) -> Evidence | None:
     """What the scores of a release were made from; None where a table was given directly.
 
+    Earlier formats will do.
+
     Raises
     ------
     InputError, CheckError
         See :func:`read_leaderboard`.
     """
-    return _evidence(RELEASE.read(path, also=(*_OBSERVED, layout.ANSWERS)))
+    return _evidence(RELEASE.read(path, also=(*_OBSERVED, layout.ANSWERS), earlier=True))
 
 
 def _evidence(contents: Contents) -> Evidence | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flavourbench import __version__
 from flavourbench.analysis.answers import (
@@ -193,11 +194,14 @@ def _tables(inference: Inference) -> dict[str, dict[str, Column]]:
         layout.PAIRS: {
             **counts,
             "difference": pairs.difference,
-            "interval_low": np.ascontiguousarray(pairs.interval[:, 0]),
-            "interval_high": np.ascontiguousarray(pairs.interval[:, 1]),
+            "se": pairs.se,
+            **_ends("interval", pairs.interval),
+            **_ends("simultaneous", pairs.simultaneous),
             "dz": np.ma.masked_invalid(pairs.dz),
             "p": pairs.p,
             "holm_p": pairs.holm_p,
+            "stepdown_p": pairs.stepdown_p,
+            "directed_p": pairs.directed_p,
             "resolved": pairs.resolved,
         },
     }
@@ -209,5 +213,14 @@ def _tables(inference: Inference) -> dict[str, dict[str, Column]]:
             "exceedances": inference.chance.exceedances,
             "p": inference.chance.p,
             "holm_p": inference.chance.holm_p,
+            "stepdown_p": inference.chance.stepdown_p,
         }
     return tables
+
+
+def _ends(name: str, bounds: NDArray[np.float64]) -> dict[str, Column]:
+    """Intervals [n, 2] as two columns."""
+    return {
+        f"{name}_{end}": np.ascontiguousarray(bounds[:, at])
+        for at, end in enumerate(("low", "high"))
+    }

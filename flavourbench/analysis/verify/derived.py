@@ -20,7 +20,13 @@ from flavourbench.analysis.release.layout import (
     PANEL_TASKS,
     ROOTS,
 )
-from flavourbench.analysis.result import GENERATOR, NULL_HYPOTHESIS, integer
+from flavourbench.analysis.result import (
+    DECISIONS,
+    GENERATOR,
+    NULL_HYPOTHESIS,
+    integer,
+    letter_names,
+)
 from flavourbench.analysis.verify.files import Release
 from flavourbench.analysis.verify.tables import Table
 
@@ -40,11 +46,16 @@ def tables_of(matrix: ScoreMatrix, found: Analysis) -> dict[str, Table]:
         PAIRS: {
             **counts,
             "difference": found.difference,
+            "se": resampled.pair_se,
             "interval_low": resampled.pair_interval[:, 0],
             "interval_high": resampled.pair_interval[:, 1],
+            "simultaneous_low": resampled.pair_simultaneous[:, 0],
+            "simultaneous_high": resampled.pair_simultaneous[:, 1],
             "dz": np.ma.masked_invalid(found.dz),
             "p": flipped.pairs.p,
             "holm_p": flipped.pairs.holm_p,
+            "stepdown_p": flipped.pairs.stepdown_p,
+            "directed_p": flipped.directed_p,
             "resolved": flipped.resolved,
         },
     }
@@ -54,6 +65,7 @@ def tables_of(matrix: ScoreMatrix, found: Analysis) -> dict[str, Table]:
             "exceedances": flipped.chance.exceedances,
             "p": flipped.chance.p,
             "holm_p": flipped.chance.holm_p,
+            "stepdown_p": flipped.chance.stepdown_p,
         }
     return tables
 
@@ -148,7 +160,12 @@ def board_of(matrix: ScoreMatrix, manifest: Mapping[str, Any], found: Analysis) 
         "models": [_row(matrix, found, m) for m in found.order.tolist()],
         "level": 1 - manifest["plan"]["alpha"],
         "max_t_critical": found.resampled.critical,
+        "pair_max_t_critical": found.resampled.pair_critical,
+        "decisions": DECISIONS,
         "resolved_pairs": int(found.flipped.resolved.sum()),
+        "stepdown_resolved_pairs": int(
+            (found.flipped.pairs.stepdown_p <= manifest["plan"]["alpha"]).sum()
+        ),
         "top_model": None if found.top is None else matrix.models[found.top],
         "panels": {"pearson": found.pearson, "spearman": found.spearman},
         **{key: manifest[key] for key in ("design", "plan", "label")},
@@ -168,6 +185,7 @@ def _row(matrix: ScoreMatrix, found: Analysis, m: int) -> dict[str, Any]:
             "exceedances": int(tests.exceedances[m]),
             "p": float(tests.p[m]),
             "holm_p": float(tests.holm_p[m]),
+            "stepdown_p": float(tests.stepdown_p[m]),
         }
     return {
         "id": matrix.models[m],
@@ -178,7 +196,9 @@ def _row(matrix: ScoreMatrix, found: Analysis, m: int) -> dict[str, Any]:
         "simultaneous": resampled.simultaneous[m].tolist(),
         "rank": int(found.rank[m]),
         "rank_interval": resampled.rank_interval[m].tolist(),
+        "rank_set": found.rank_set[m].tolist(),
         "group": int(found.group[m]),
+        "letters": letter_names(found.letters[m]),
         "family_scores": {name: float(column[m]) for name, column in found.families.items()},
         "panel_scores": {name: float(column[m]) for name, column in found.panels.items()},
         "chance": chance,

@@ -17,7 +17,7 @@ CHANCE_LEVELS = "chance_56ths"
 
 _TEXT, _FLOAT, _INT, _BOOL = "string", "double", "int64", "bool"
 _COUNTED = {"left": _TEXT, "right": _TEXT, "exceedances": _INT}
-_TESTED = {"p": _FLOAT, "holm_p": _FLOAT}
+_TESTED = dict.fromkeys(("p", "holm_p", "stepdown_p"), _FLOAT)
 #: File → column → Arrow type. The draws have one column a model.
 _COLUMNS: dict[str, dict[str, str]] = {
     SCORES: {"model": _TEXT, "task": _TEXT, "score": _FLOAT},
@@ -25,8 +25,10 @@ _COLUMNS: dict[str, dict[str, str]] = {
     COUNTS: _COUNTED,
     PAIRS: {
         **_COUNTED,
-        **dict.fromkeys(("difference", "interval_low", "interval_high", "dz"), _FLOAT),
+        **dict.fromkeys(("difference", "se", "interval_low", "interval_high"), _FLOAT),
+        **dict.fromkeys(("simultaneous_low", "simultaneous_high", "dz"), _FLOAT),
         **_TESTED,
+        "directed_p": _FLOAT,
         "resolved": _BOOL,
     },
     CHANCE: {"model": _TEXT, "exceedances": _INT, **_TESTED},

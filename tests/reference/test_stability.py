@@ -224,6 +224,19 @@ def test_one_family_and_one_panel_carry_a_model() -> None:
     }
 
 
+def test_the_range_over_all_holds_the_rank_of_the_release() -> None:
+    """Model a is second without either family, and first with both."""
+    rows = {
+        f"{family}{n}": ("p", family, [60.0, at * 100.0 + n, (1 - at) * 100.0 + n])
+        for at, family in enumerate("fg")
+        for n in (-2, -1, 0, 1, 2)
+    }
+    found = stability(release_of(by_hand(rows)), WEIGHINGS, {}, None)
+    first = found["models"][0]
+    assert (first["id"], first["rank"], first["ranks"]["family"]) == ("a", 1, [2, 2])
+    assert first["all"] == [1, 2]
+
+
 def test_a_table_has_no_selections() -> None:
     rows = {f"t{n}": ("p", "f", [float(n), 50.0]) for n in range(12)}
     found = stability(release_of(by_hand(rows)), WEIGHINGS, {"own": small_environment()}, None)
@@ -384,6 +397,34 @@ def test_scores_on_other_maps_are_shares_of_the_range() -> None:
             parts.setdefault(stratum, []).append(100 * above if task.feasible >> p & 1 else 0.0)
         expected = np.mean([np.mean(part) for part in parts.values()])
         assert scores(variant)[model] == pytest.approx(expected, abs=0.006)
+
+
+def test_feasible_is_what_the_tasks_say_under_other_weights() -> None:
+    """And what the environment's tags allow where its score maps are taken."""
+    own = small_environment()
+    tags = tuple(replace(tag, vegan=at % 4 > 0, nova=1 + at % 4) for at, tag in enumerate(own.tags))
+    flagged = replace(own, tags=tags)
+    one, other = (
+        stability(small_release(), WEIGHINGS, {"other": environment}, environment)
+        for environment in (own, flagged)
+    )
+    for name, variant in variants(one, "weights").items():
+        assert variants(other, "weights")[name]["models"] == variant["models"]
+    seen, changed = (variants(found, "environment")["other"] for found in (one, other))
+    assert seen["models"] == one["variants"][0]["models"]
+    assert changed["models"] != seen["models"]
+    # Alone in its demands, a portfolio has nothing to be better than.
+    assert changed["tasks"] + changed["flat"] == seen["tasks"]
+
+
+def test_demands_that_nothing_meets_bind_nobody() -> None:
+    """Where all candidates break them, all portfolios are compared: none is flat."""
+    own = small_environment()
+    none = replace(own, tags=tuple(replace(t, vegan=False, vegetarian=False) for t in own.tags))
+    found = stability(small_release(), (), {"none": none}, None)
+    (seen,) = variants(found, "environment").values()
+    assert (seen["tasks"], seen["flat"]) == (found["variants"][0]["tasks"], 0)
+    assert seen["models"] != found["variants"][0]["models"]
 
 
 def same_as_released(release: Release, environment: Environment) -> None:

@@ -24,6 +24,7 @@ from flavourbench.cli import (
     new,
     plan,
     score,
+    stability,
     status,
     verify,
 )
@@ -60,6 +61,7 @@ _COMMANDS: tuple[tuple[str, ModuleType, str], ...] = (
     ("leaderboard", leaderboard, "The ranking of a release."),
     ("compare", compare, "Two models: difference, families, deciding tasks."),
     ("item", item, "One task: every model's choice on the ladder of 56."),
+    ("stability", stability, "Ranks under other choices, from the stored selections."),
     ("verify", verify, "Derive a release or a panel again, by other code."),
     ("score", score, "One model's answers against panels."),
     ("compile", compiling, "Compile the task panels of an environment."),

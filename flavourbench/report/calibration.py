@@ -17,8 +17,8 @@ _TABLES = (
     ("error", "Family-wise errors, % (at most {alpha:g})"),
     ("power", "Power, %"),
 )
-#: Measures of coverage that give way on a narrow screen.
-_SPARE = ("rank", "rank_whole", "pair")
+#: Measures that give way on a narrow screen.
+_SPARE = ("rank", "rank_whole", "pair", "chance_stepdown", "close", "wrong_way")
 
 
 def print_calibration(found: Found) -> None:
@@ -106,17 +106,18 @@ def _cell(rate: Found | None, mark: str) -> str:
 
 
 def _notes(found: Found, mark: str) -> list[str]:
+    """What the figures and the columns of each table are."""
     slack = f"{100 * found['slack']:g}"
-    return [
+    lines = [
         f"{found['studies']:,} studies a scenario, seed {found['seed']},"
         f" {found['draws']:,} draws; in brackets the Monte Carlo standard error;"
-        f" {mark}: off by more than {slack} points to the wrong side.",
-        *(
-            f"{measure['head']}: {measure['about']}."
-            for kind, _ in _TABLES
-            for measure in _measures(found, kind)
-        ),
+        f" {mark}: off by more than {slack} points to the wrong side."
     ]
+    for kind, _ in _TABLES:
+        told = [f"{measure['head']}: {measure['about']}" for measure in _measures(found, kind)]
+        if told:
+            lines.append(f"{kind.capitalize()}. {'; '.join(told)}.")
+    return lines
 
 
 def _faults(found: Found) -> list[str]:

@@ -11,6 +11,8 @@ from flavourbench.analysis.calibration.scenarios import Scenario
 
 #: So far from its level may a rate be that is asymptotic.
 SLACK = 0.015
+#: Standard errors from which on a rate is outside of its bounds. There are some hundred rates.
+_SURE = 3.0
 _POINTWISE = ("pointwise", "pair")
 _TOGETHER = ("simultaneous", "pairs")
 _ASYMPTOTIC = ("stepdown", "chance", "chance_stepdown", "close")
@@ -41,8 +43,10 @@ def outside(result: Calibrated) -> list[str]:
     found = []
     for name, (low, high) in bounds(result.scenario).items():
         rate = result.rates.get(name)
-        if rate is not None and (rate.high < low or rate.low > high):
-            found.append(name)
+        if rate is not None:
+            least, most = rate.interval(_SURE)
+            if most < low or least > high:
+                found.append(name)
     return found
 
 
@@ -77,8 +81,7 @@ def _scenario(result: Calibrated) -> dict[str, Any]:
             rates[measure.name] = {
                 "share": rate.share,
                 "se": rate.se,
-                "low": rate.low,
-                "high": rate.high,
+                "interval": list(rate.interval()),
                 "studies": rate.studies,
                 "off": is_off(measure, rate),
             }

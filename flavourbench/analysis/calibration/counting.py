@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flavourbench.analysis.calibration.population import Truth
+from flavourbench.analysis.equivalence import is_close
 from flavourbench.analysis.inference import Inference
 
 #: True scores that differ by less, in points, are equal: they differ by rounding alone.
@@ -155,8 +156,9 @@ def _margin(s: Seen) -> float | None:
 
 
 def _close(s: Seen, margin: float) -> NDArray[np.bool_]:
-    """Pairs whose simultaneous interval lies inside of the margin."""
-    return np.asarray((np.abs(s.found.pairs.simultaneous) < margin).all(axis=1))
+    """Pairs that are called close."""
+    intervals = s.found.pairs.simultaneous.tolist()
+    return np.array([is_close(interval, margin) for interval in intervals])
 
 
 def _close_error(s: Seen) -> float | None:
@@ -190,35 +192,70 @@ class Measure:
 
 
 MEASURES = (
-    Measure("pointwise", "score", COVERAGE, _pointwise, "pointwise interval of a score"),
-    Measure("simultaneous", "band", COVERAGE, _simultaneous, "all bands at once"),
-    Measure("pair", "pair", COVERAGE, _pair, "pointwise interval of a difference"),
-    Measure("pairs", "pairs", COVERAGE, _pairs, "all simultaneous pair intervals at once"),
-    Measure("rank", "rank", COVERAGE, _rank_meets, "bootstrap rank interval meets the true ranks"),
-    Measure("rank_whole", "rank all", COVERAGE, _rank_holds, "it holds all of the true ranks"),
-    Measure("rank_sets", "rank sets", COVERAGE, _rank_sets, "all rank sets at once, all ranks"),
-    Measure("holm", "Holm", ERROR, _pair_error(_holm), "some equal pair resolved, Holm"),
-    Measure("stepdown", "step-d.", ERROR, _pair_error(_stepdown), "the same, step-down"),
-    Measure("chance", "chance", ERROR, _chance("holm_p", False), "some model at chance, not so"),
-    Measure("chance_stepdown", "ch. step-d.", ERROR, _chance("stepdown_p", False), "step-down"),
-    Measure("wrong_way", "wrong way", ERROR, _wrong_way, "some pair resolved the wrong way"),
-    Measure("close", "close", ERROR, _close_error, "some pair called close that is not"),
-    Measure("holm_power", "Holm", POWER, _pair_power(_holm), "different pairs resolved, Holm"),
-    Measure("stepdown_power", "step-d.", POWER, _pair_power(_stepdown), "the same, step-down"),
-    Measure("chance_power", "chance", POWER, _chance("holm_p", True), "models told from chance"),
-    Measure("close_power", "close", POWER, _close_power, "equal pairs called close"),
+    Measure("pointwise", "score", COVERAGE, _pointwise, "pointwise intervals of scores"),
+    Measure("simultaneous", "bands", COVERAGE, _simultaneous, "all bands of scores at once"),
+    Measure("pair", "pair", COVERAGE, _pair, "pointwise intervals of differences"),
+    Measure(
+        "pairs", "pairs", COVERAGE, _pairs, "all simultaneous intervals of differences at once"
+    ),
+    Measure(
+        "rank", "rank", COVERAGE, _rank_meets, "bootstrap rank intervals that hold a true rank"
+    ),
+    Measure(
+        "rank_whole", "ranks", COVERAGE, _rank_holds, "those that hold all true ranks of a model"
+    ),
+    Measure(
+        "rank_sets", "rank sets", COVERAGE, _rank_sets, "all rank sets at once hold all true ranks"
+    ),
+    Measure("holm", "Holm", ERROR, _pair_error(_holm), "some pair of equals resolved"),
+    Measure("stepdown", "step-down", ERROR, _pair_error(_stepdown), "the same by the step-down"),
+    Measure(
+        "chance",
+        "chance",
+        ERROR,
+        _chance("holm_p", False),
+        "some model at chance told from it, Holm",
+    ),
+    Measure(
+        "chance_stepdown",
+        "ch. step",
+        ERROR,
+        _chance("stepdown_p", False),
+        "the same by the step-down",
+    ),
+    Measure(
+        "wrong_way",
+        "reversed",
+        ERROR,
+        _wrong_way,
+        "some pair resolved the wrong way round, by either",
+    ),
+    Measure(
+        "close",
+        "close",
+        ERROR,
+        _close_error,
+        "some pair called close that is not, at the smallest difference as margin",
+    ),
+    Measure("holm_power", "Holm", POWER, _pair_power(_holm), "different pairs resolved"),
+    Measure(
+        "stepdown_power", "step-down", POWER, _pair_power(_stepdown), "the same by the step-down"
+    ),
+    Measure(
+        "chance_power",
+        "chance",
+        POWER,
+        _chance("holm_p", True),
+        "models not at chance told from it, Holm",
+    ),
+    Measure(
+        "close_power", "close", POWER, _close_power, "pairs of equals called close at that margin"
+    ),
 )
 
 
 def counts(found: Inference, truth: Truth) -> NDArray[np.float64]:
     """All measures of one study, float64 [len(MEASURES)]; NaN where there is nothing to count."""
     study = seen(found, truth)
-    values = [_counted(measure, study) for measure in MEASURES]
+    values = [measure.count(study) for measure in MEASURES]
     return np.array([np.nan if value is None else value for value in values])
-
-
-def _counted(measure: Measure, study: Seen) -> float | None:
-    try:
-        return measure.count(study)
-    except AttributeError:  # not yet in the analysis
-        return None

@@ -15,13 +15,14 @@ from flavourbench.analysis.calibration.population import Population, Truth, popu
 from flavourbench.analysis.calibration.scenarios import Scenario
 from flavourbench.analysis.inference import infer
 from flavourbench.analysis.plan import MAX_SEED, Plan
-from flavourbench.errors import InputError
+from flavourbench.errors import InputError, shown
 
 ALPHA = 0.05
 DRAWS = 2_000
+MAX_STUDIES = 1_000_000
 #: Studies that a thread takes at once: an interrupt waits for them.
 _BLOCK = 8
-#: Half-width of Wilson intervals in standard errors.
+#: Standard errors of an interval of 95 %.
 _Z = 1.959964
 
 
@@ -33,15 +34,30 @@ class Rate:
     ----------
     share : float, mean over studies
     se : float, its Monte Carlo standard error
-    low, high : float, Wilson's interval of 95 %
     studies : int, those that had something to count
     """
 
     share: float
     se: float
-    low: float
-    high: float
     studies: int
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> Rate:
+        """The rate of what studies counted, float64 [n] from 0 to 1."""
+        share = math.fsum(values.tolist()) / values.size
+        return cls(share, float(values.std(ddof=1)) / math.sqrt(values.size), values.size)
+
+    def interval(self, z: float = _Z) -> tuple[float, float]:
+        """Wilson's interval (1927, J. Am. Stat. Assoc. 22:209), z standard errors wide.
+
+        Where a study counts a share (of models or pairs) rather than yes or no, it takes as
+        many studies as would have the standard error found.
+        """
+        spread = self.share * (1 - self.share)
+        size = spread / self.se**2 if self.se > 0 else float(self.studies)
+        middle = (self.share + z**2 / (2 * size)) / (1 + z**2 / size)
+        half = z / (1 + z**2 / size) * math.sqrt(spread / size + (z / size / 2) ** 2)
+        return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 @dataclass(frozen=True)
@@ -73,12 +89,14 @@ def calibrate(
     Raises
     ------
     InputError
-        Fewer than two studies, or a seed out of range.
+        Fewer than two studies, more than a million, or a seed out of range.
     """
-    if studies < 2:
-        raise InputError(f"--studies {studies}: use at least 2")
-    if not 0 <= seed <= MAX_SEED:
-        raise InputError(f"--seed {seed} is outside 0 to {MAX_SEED}")
+    for name, value, low, high in (
+        ("studies", studies, 2, MAX_STUDIES),
+        ("seed", seed, 0, MAX_SEED),
+    ):
+        if not low <= value <= high:
+            raise InputError(f"--{name} {shown(value, 30)} is outside {low} to {high}")
     total = studies * len(scenarios)
     told = None if progress is None else lambda done: progress("studies", done, total)
     pieces = even_ranges(studies, threads or default_threads(), _BLOCK, multiple=1)
@@ -120,22 +138,7 @@ def _calibrated(population: Population, rows: NDArray[np.float64]) -> Calibrated
     for measure, column in zip(MEASURES, rows.T, strict=True):
         values = column[~np.isnan(column)]
         if values.size > 1:
-            rates[measure.name] = rate(values)
+            rates[measure.name] = Rate.of(values)
     refused = int(np.isnan(rows).all(axis=1).sum())
     scenario, strata = population.scenario, len(population.pool.strata)
     return Calibrated(scenario, population.truth, strata, rates, refused)
-
-
-def rate(values: NDArray[np.float64]) -> Rate:
-    """The rate of what studies counted, float64 [n] from 0 to 1.
-
-    Where a study counts a share (of models or pairs) rather than yes or no, Wilson's interval
-    takes as many studies as would have the standard error found.
-    """
-    n = values.size
-    share = math.fsum(values.tolist()) / n
-    se = float(values.std(ddof=1)) / math.sqrt(n)
-    size = share * (1 - share) / se**2 if se > 0 else float(n)
-    middle = (share + _Z**2 / (2 * size)) / (1 + _Z**2 / size)
-    half = _Z / (1 + _Z**2 / size) * math.sqrt(share * (1 - share) / size + (_Z / size / 2) ** 2)
-    return Rate(share, se, max(middle - half, 0.0), min(middle + half, 1.0), n)

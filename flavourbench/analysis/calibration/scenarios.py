@@ -20,8 +20,8 @@ from flavourbench.analysis.calibration.layouts import (
 )
 from flavourbench.errors import InputError, shown
 
-#: Cluster numbers of the series.
-LADDER = (10, 20, 30, 50, 89, 130, 200, 534)
+#: Cluster numbers of the series, and those of the usual one besides.
+LADDER, FINER = (10, 20, 50, 89, 200, 534), (30, 130)
 #: Good answers, not always the best one.
 _GOOD = Law(100, 8)
 
@@ -91,7 +91,7 @@ def _catalogue() -> tuple[Scenario, ...]:
                 regular=name == "mixed",
                 symmetric=name != "skewed",
             )
-            for clusters in LADDER
+            for clusters in sorted(LADDER + (FINER if name == "mixed" else ()))
         ]
     for clusters in (20, 89, 200):
         told = "eight equally good models, otherwise as mixed"

@@ -38,9 +38,21 @@ def without(matrix: ScoreMatrix, model: int) -> ScoreMatrix:
 
 def same_numbers(found: Inference, expected: Inference) -> None:
     """Every number of two analyses is the same."""
-    for field in ("score", "se", "draws", "pointwise", "simultaneous", "rank_interval", "group"):
+    for field in (
+        "score",
+        "se",
+        "draws",
+        "pointwise",
+        "simultaneous",
+        "rank_interval",
+        "group",
+        "rank_set",
+    ):
         np.testing.assert_array_equal(getattr(found, field), getattr(expected, field), field)
-    for field in ("interval", "dz", "exceedances", "p", "holm_p", "resolved"):
+    for field in (
+        *("se", "interval", "simultaneous", "dz", "exceedances", "p"),
+        *("holm_p", "stepdown_p", "directed_p", "resolved"),
+    ):
         ours, theirs = (getattr(side.pairs, field) for side in (found, expected))
         np.testing.assert_array_equal(ours, theirs, field)
     assert (found.critical, found.redraws) == (expected.critical, expected.redraws)

@@ -21,6 +21,8 @@ from flavourbench.report.terminal import print_leaderboard
 STRIP = re.compile(r"^[├─●┤|o-]{1,}$")
 ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 LONG_NAME = "an-unusually-long-model-name-of-which-there-are-many-with-differences-at-the-end-"
+HEADS = ["#", "ranks", "model", "score", "band"]
+SMALL = ["--draws", "100", "--flips", "20000"]
 WIDE_NAME = "とても長い日本語のモデル名前です"
 
 
@@ -103,11 +105,14 @@ def test_lines_fit_and_numbers_are_whole(fb, boards, monkeypatch, key, columns):
     ends = [i for i in range(1, len(models)) if models[i]["group"] != models[i - 1]["group"]]
     assert rules == ends, "a rule between groups and nowhere else"
     for model, cells in zip(models, rows, strict=True):
+        if "letters" in head:
+            assert cells.pop() == "".join(model["letters"])
         rank, *cells, group = cells
         assert (int(rank), int(group)) == (model["rank"], model["group"])
-        if "ranks" in head:
-            low, high = cells.pop(0).split("–")
-            assert [int(low), int(high)] == model["rank_interval"]
+        for name, key in (("ranks", "rank_interval"), ("set", "rank_set")):
+            if name in head:
+                low, high = cells.pop(0).split("–")
+                assert [int(low), int(high)] == model[key]
         name, score, *cells = cells
         assert name == model["name"] or "…" in name
         assert close(score, model["score"])
@@ -125,18 +130,21 @@ def test_lines_fit_and_numbers_are_whole(fb, boards, monkeypatch, key, columns):
 @pytest.mark.parametrize("key", list(tables()))
 def test_what_is_shown_at_usual_widths(fb, boards, monkeypatch, key):
     path, board = boards[key]
-    for columns in (80, 160):
+    for columns in (80, 180):
         monkeypatch.setenv("COLUMNS", str(columns))
         head, rows, _ = rows_of(fb("leaderboard", path).out)
-        assert head[:5] == ["#", "ranks", "model", "score", "band"]
-        assert head[-1] == "g"
+        assert [name for name in head if name != "set"][:5] == HEADS
+        assert "g" in head[-2:]
         assert any(STRIP.match(cell) for cell in rows[0]), "intervals are drawn"
     families = list(board["models"][0]["family_scores"])
+    end = head.index("g")
     if len(families) <= 3:
-        assert head[-1 - len(families) : -1] == families, "160 columns have room for full names"
+        assert head[end - len(families) : end] == families, "180 columns have room for full names"
+        assert head[2] == "set"
     else:
-        head, rows, _ = rows_of(fb("leaderboard", path).out)
-        assert len(rows[0]) in (7, 7 + len(families)), "all families or none"
+        others = {*HEADS, "set", "g", "letters"} & {*head}
+        # The strip has a cell without a name.
+        assert len(rows[0]) - 1 - len(others) in (0, len(families)), "all families or none"
 
 
 def test_narrow_screens_say_where_the_rest_is(fb, boards, monkeypatch):
@@ -163,8 +171,8 @@ def test_names_stay_apart_when_cut(fb, boards, monkeypatch):
     for key in ("long names", "wide characters"):
         for columns in (40, 80):
             monkeypatch.setenv("COLUMNS", str(columns))
-            _, rows, _ = rows_of(fb("leaderboard", boards[key][0]).out)
-            names = [cells[2] for cells in rows]
+            head, rows, _ = rows_of(fb("leaderboard", boards[key][0]).out)
+            names = [cells[head.index("model")] for cells in rows]
             assert len(set(names)) == len(names)
 
 
@@ -281,3 +289,46 @@ def test_shortened_names_fit_and_keep_both_ends(name):
             assert name.endswith(tail)
             # Two cells of slack: a wide character that fits in neither end, blanks at the cut.
             assert cell_len(text) >= width - math.ceil(width / 3)
+
+
+def test_a_margin_counts_what_is_close_and_what_is_open(fb, boards, tmp_path):
+    """Against the simultaneous intervals of ``fb infer --json``, at margins from none to all."""
+    path, _ = boards["3 models"]
+    _, out = run_quietly("infer", str(path), *SMALL, "--out", str(tmp_path / "r"), "--json")
+    pairs = strict_json(out)["pairs"]
+    reach = sorted(max(abs(end) for end in pair["simultaneous"]) for pair in pairs)
+    for margin in (reach[0] / 2, *reach, reach[-1] * 2):
+        shown = fb("leaderboard", tmp_path / "r", "--margin", repr(margin))
+        found = strict_json(
+            fb("leaderboard", tmp_path / "r", "--margin", repr(margin), "--json").out
+        )["equivalence"]
+        close = [pair for pair in pairs if max(map(abs, pair["simultaneous"])) <= margin]
+        assert found["close_pairs"] == [[pair["left"], pair["right"]] for pair in close]
+        assert found["close"] == len(close)
+        assert found["close_and_resolved"] == sum(pair["resolved"] for pair in close)
+        open_pairs = [p for p in pairs if not p["resolved"] and p not in close]
+        assert found["open"] == len(open_pairs)
+        assert f"{len(close)} pairs are shown to be close" in " ".join(shown.out.split())
+
+
+@pytest.mark.parametrize("margin", ["0", "-1", "nan", "inf", "x"])
+def test_a_margin_that_is_none(fb, boards, margin):
+    path, _ = boards["3 models"]
+    fb.refused("leaderboard", path, "--margin", margin, says="margin")
+    fb.refused(
+        "compare", "model-0", "model-1", "--release", path, "--margin", margin, says="margin"
+    )
+
+
+def test_a_comparison_says_whether_two_are_close(fb, boards):
+    path, _ = boards["3 models"]
+    names = "model-000", "model-001"
+    found = strict_json(fb("compare", *names, "--release", path, "--json").out)
+    assert (found["margin"], found["close"]) == (None, None)
+    least = found["least_margin"]
+    assert least == max(map(abs, found["simultaneous"]))
+    turned = strict_json(fb("compare", *names[::-1], "--release", path, "--json").out)
+    assert turned["simultaneous"] == [-end for end in found["simultaneous"][::-1]]
+    for margin, told in ((least * 0.99, "not shown to be within"), (least, ": shown to be within")):
+        shown = fb("compare", *names, "--release", path, "--margin", repr(margin))
+        assert told in " ".join(shown.out.split())

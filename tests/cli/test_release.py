@@ -260,7 +260,7 @@ def test_a_sealed_manifest_of_another_format_is_refused(fb, manifest):
     digest = hashlib.sha256(manifest).hexdigest()
     (fb.folder / "r/RELEASE.sha256").write_text(f"{digest}  manifest.json\n")
     for command in (("leaderboard", "r"), ("infer", "r")):
-        fb.refused(*command, says=("format", "flavourbench-release/2"))
+        fb.refused(*command, says=("format", "flavourbench-release/3"))
 
 
 # --- nothing half-written ------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Makes ``release-2``, a small release of answers that every later version has to read.
+"""Makes ``release-3``, a small release of answers that every later version has to read.
 
     PYTHONPATH=tests python tests/golden/make_release.py
 
@@ -28,7 +28,7 @@ from flavourbench.tasks.design import read_design
 from flavourbench.tasks.labels import PORTFOLIOS
 from flavourbench.tasks.taskset import TaskSet
 
-FOLDER = Path(__file__).with_name("release-2")
+FOLDER = Path(__file__).with_name("release-3")
 SLOTS = ("ant", "bee", "cat", "dog")
 
 

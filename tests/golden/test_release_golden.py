@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import make_release
+import pytest
 
-from flavourbench.analysis.release import read_earlier, read_evidence, read_matrix, write_release
+from flavourbench.analysis.inference import infer
+from flavourbench.analysis.release import (
+    read_earlier,
+    read_evidence,
+    read_leaderboard,
+    read_matrix,
+    read_release,
+    write_release,
+)
 from flavourbench.analysis.verify import verify_release
 from flavourbench.artifact import MANIFEST
+from flavourbench.errors import InputError
+
+#: The same evidence as an earlier version wrote it.
+EARLIER = Path(__file__).with_name("release-2")
 
 
 def test_it_is_derived_again() -> None:
@@ -31,6 +45,24 @@ def test_it_is_read() -> None:
     earlier, result, _ = read_earlier(make_release.FOLDER)
     assert (earlier.measured.draws == inference.draws).all()
     assert len(result["pairs"]) == 6
+
+
+def test_an_earlier_format_is_analysed_anew(tmp_path: Path) -> None:
+    matrix, evidence = read_matrix(EARLIER), read_evidence(EARLIER)
+    assert matrix.content_sha256 == read_matrix(make_release.FOLDER).content_sha256
+    kept = read_evidence(make_release.FOLDER)
+    for part in ("models", "answers", "observations", "core"):
+        assert getattr(evidence, part) == getattr(kept, part)
+    plan = make_release.build()[1].plan
+    write_release(infer(matrix, plan, 1), tmp_path / "r", evidence)
+    assert read_leaderboard(tmp_path / "r") == read_leaderboard(make_release.FOLDER)
+
+
+@pytest.mark.parametrize("read", [read_leaderboard, read_release, read_earlier, verify_release])
+def test_what_an_earlier_format_lacks_is_not_read(read: Callable[[Path], object]) -> None:
+    """Whatever needs the results says how they are made."""
+    with pytest.raises(InputError, match=r"flavourbench-release/2.*`fb infer` on it"):
+        read(EARLIER)
 
 
 def test_the_same_evidence_gives_the_same_content(tmp_path: Path) -> None:

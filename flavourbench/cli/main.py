@@ -14,6 +14,7 @@ import typer
 from flavourbench import __version__
 from flavourbench.cli import (
     add,
+    calibrate,
     collect,
     compare,
     demo,
@@ -65,6 +66,7 @@ _COMMANDS: tuple[tuple[str, ModuleType, str], ...] = (
     ("verify", verify, "Derive a release or a panel again, by other code."),
     ("score", score, "One model's answers against panels."),
     ("compile", compiling, "Compile the task panels of an environment."),
+    ("calibrate", calibrate, "How often the analysis is right, by simulated studies."),
 )
 for _name, _module, _short in _COMMANDS:
     app.command(_name, epilog=_module.EXAMPLES, short_help=_short)(_module.command)

@@ -1,4 +1,4 @@
-"""Laws of the compact letter display: it says what the pair decisions say, and no letter is idle."""
+"""Laws of the compact letter display: it says what pair decisions say, and no letter is idle."""
 
 from __future__ import annotations
 

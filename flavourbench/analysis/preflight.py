@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fbcore.design import PORTFOLIOS, THIN_LIMIT, Weights, stratum_weights, sum_by
 from fbcore.multiplicity import flips_needed, smallest_p
 from fbcore.signflip import enumerates
+from flavourbench.analysis.calibration import LEAST_CLUSTERS, LEAST_POINTWISE
 from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.plan import Plan
 from flavourbench.errors import InputError, listed, shown
@@ -112,6 +113,27 @@ def floor_of(models: int, clusters: int, plan: Plan) -> str | None:
     )
 
 
+def few_clusters(matrix: ScoreMatrix) -> str | None:
+    """What to say where intervals cover less than they should (docs/calibration.md).
+
+    Strata count alike, so one that few clusters touch makes all intervals worse: k_1 … k_S
+    clusters are worth S² / Σ 1 / k_s of them, and no more than there are.
+    """
+    design = matrix.design
+    worth = min(design.clusters, design.strata**2 / float((1 / design.touching).sum()))
+    if worth >= LEAST_CLUSTERS:
+        return None
+    told = f"{design.clusters} clusters"
+    if round(worth) < design.clusters:
+        told += f", worth {worth:.0f} because of thin strata"
+    both = "" if worth >= LEAST_POINTWISE else f" (and the others from about {LEAST_POINTWISE})"
+    return (
+        f"Few clusters ({told}): bootstrap intervals cover less than they say. Those that hold"
+        f" together keep their level from about {LEAST_CLUSTERS} clusters on{both};"
+        " resolved pairs do not rest on them."
+    )
+
+
 def unmoved_warning(matrix: ScoreMatrix, se: NDArray[np.float64]) -> list[str]:
     """What to say of models that vary, but whose standard errors [M] came out as 0."""
     still = [matrix.models[m] for m in np.flatnonzero((se == 0) & matrix.varies)]
@@ -130,6 +152,9 @@ def _warnings(matrix: ScoreMatrix, plan: Plan, varies: NDArray[np.bool_]) -> lis
     floor = floor_warning(matrix, plan)
     if floor is not None:
         found.append(floor)
+    few = few_clusters(matrix)
+    if few is not None:
+        found.append(few)
     constant = [matrix.models[m] for m in np.flatnonzero(~varies)]
     if constant:
         found.append(

@@ -90,7 +90,11 @@ def _moves(matrix: ScoreMatrix) -> bool:
 
 def floor_warning(matrix: ScoreMatrix, plan: Plan) -> str | None:
     """What to say when Holm can resolve no pair, whatever the scores are."""
-    models, clusters = len(matrix.models), matrix.design.clusters
+    return floor_of(len(matrix.models), matrix.design.clusters, plan)
+
+
+def floor_of(models: int, clusters: int, plan: Plan) -> str | None:
+    """The same of a study of that many models and clusters."""
     hypotheses = models * (models - 1) // 2
     exact = enumerates(clusters, plan.flips)
     if hypotheses * smallest_p(plan.flips, clusters, exact) <= plan.alpha:

@@ -23,7 +23,9 @@ from flavourbench.cli import (
     item,
     leaderboard,
     new,
+    plan,
     score,
+    stability,
     status,
     verify,
 )
@@ -51,6 +53,7 @@ app = typer.Typer(
 _COMMANDS: tuple[tuple[str, ModuleType, str], ...] = (
     ("demo", demo, "The whole pipeline, offline, in a study to go on with."),
     ("new", new, "Make a study: study.toml and a roster that runs as it is."),
+    ("plan", plan, "Before spending: power, detectable difference, sizes, cost."),
     ("collect", collect, "Ask the models of a roster; every answer is journaled."),
     ("status", status, "Coverage, outcomes, spend, and what is left."),
     ("freeze", freeze, "The common core: tasks all answered, blind to scores."),
@@ -59,6 +62,7 @@ _COMMANDS: tuple[tuple[str, ModuleType, str], ...] = (
     ("leaderboard", leaderboard, "The ranking of a release."),
     ("compare", compare, "Two models: difference, families, deciding tasks."),
     ("item", item, "One task: every model's choice on the ladder of 56."),
+    ("stability", stability, "Ranks under other choices, from the stored selections."),
     ("verify", verify, "Derive a release or a panel again, by other code."),
     ("score", score, "One model's answers against panels."),
     ("compile", compiling, "Compile the task panels of an environment."),

@@ -12,12 +12,14 @@ from fbcore.effects import spearman
 from fbcore.portfolios import MEMBERS
 from flavourbench.environment import Environment
 from flavourbench.environment.space import Mask, Tags
+from flavourbench.environment.words import words_of
 from flavourbench.errors import InputError, listed
 from flavourbench.tasks.design import Family
 from flavourbench.tasks.diagnostics import POINT
 from flavourbench.tasks.maps import (
-    by_family,
+    ScoreMaps,
     candidates_of,
+    families_of,
     feasible_portfolios,
     passing,
     score_maps,
@@ -45,14 +47,10 @@ def agreement(tasks: TaskSet, environment: Environment) -> dict[str, Any]:
     InputError
         A family that no design knows.
     """
-    grouped = [*by_family(tasks)]
-    unknown = {*tasks.families} - {family.name for family, _ in grouped}
-    if unknown:
-        raise InputError(f"no design knows the family {listed(sorted(unknown))}")
     families, scores, chances = {}, [], []
     unresolved: dict[str, list[str]] = {}
-    for family, chosen in grouped:
-        own, missing = _resolved(chosen, environment)
+    for family, chosen in families_of(tasks):
+        own, missing = resolved_in(chosen, environment)
         unresolved |= missing
         found = _compared(family, own, environment)
         score = [found[task.id][0] if task.id in found else float(task.chance) for task in chosen]
@@ -102,14 +100,20 @@ def with_flags(environment: Environment, flags: Mapping[str, Tags]) -> Environme
     return replace(environment, tags=taken)
 
 
-def _resolved(
+def resolved_in(
     tasks: Sequence[Task], environment: Environment
 ) -> tuple[list[Task], dict[str, list[str]]]:
     """Tasks in names of the environment, and by id the names that stand for no item there."""
     own, missing = [], {}
+    every = {name for task in tasks for name in (task.anchor, *task.choices)}
+    # Without suggestions, which would take longest.
+    items_of = {
+        name: name if name in environment.index else environment.resolver.item(words_of(name))
+        for name in every
+    }
     for task in tasks:
         typed = (task.anchor, *task.choices)
-        names = [environment.resolver.find(name).name for name in typed]
+        names = [items_of[name] for name in typed]
         lost = [name for name, item in zip(typed, names, strict=True) if item is None]
         if task.region is not None and task.region not in environment.regions:
             lost.append(task.region)
@@ -123,16 +127,25 @@ def _resolved(
     return own, missing
 
 
+def own_maps(family: Family, tasks: Sequence[Task], environment: Environment) -> ScoreMaps:
+    """Score maps of tasks as the environment's own rows and tags make them.
+
+    Where they hold no portfolio feasible, those with the fewest candidates that break the
+    demands are. Names must be items of the environment, see :func:`resolved_in`.
+    """
+    rows = candidates_of(family, tasks, environment)
+    return score_maps(environment, family, rows, _least_broken(environment, family, rows))
+
+
 def _compared(
     family: Family, tasks: Sequence[Task], environment: Environment
 ) -> dict[str, tuple[int, float | None]]:
     """By task id, the released score of the own choice and Spearman's ρ of both maps."""
     if not tasks:
         return {}
-    rows = candidates_of(family, tasks, environment)
-    kept = _least_broken(environment, family, rows)
-    scores = score_maps(environment, family, rows, kept).scores
-    utility = np.where(kept, scores.utility, np.iinfo(np.int64).min)
+    maps = own_maps(family, tasks, environment)
+    scores = maps.scores
+    utility = np.where(maps.feasible, scores.utility, np.iinfo(np.int64).min)
     best = utility.argmax(axis=1).tolist()
     return {
         task.id: (task.scores[choice], spearman(own.tolist(), task.scores))

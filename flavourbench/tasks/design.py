@@ -218,7 +218,7 @@ def _family(table: Table) -> Family:
     found = Family(
         name=table.slug("name"),
         ranked=table.flag("ranked"),
-        weights=_weights(table),
+        weights=read_weights(table),
         rule=rule,
         pool=() if rule == "poles" else tuple(table.texts("pool", RELATIONS)),
         least_pool=table.integer("least_pool", 8, 10_000) if rule == "spaced" else 0,
@@ -238,8 +238,14 @@ def _family(table: Table) -> Family:
     return found
 
 
-def _weights(table: Table) -> tuple[int, int]:
-    """Weights of relevance and coherence as integers without a common divisor."""
+def read_weights(table: Table) -> tuple[int, int]:
+    """Weights of relevance and coherence as integers without a common divisor.
+
+    Raises
+    ------
+    InputError
+        ``weights`` of the table are missing, or no weights.
+    """
     what = "two weights of at most two decimals that sum to 1 or less, as in [0.8, 0.2]"
     parts = [100 * number for number in table.numbers("weights", 2, what)]
     if any(part < 0 or part.denominator > 1 for part in parts) or not 0 < sum(parts) <= 100:

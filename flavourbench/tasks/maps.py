@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fbcore.design import PORTFOLIOS
 from fbcore.portfolios import FULL, MEMBERS, PAIRS, PortfolioScores, portfolio_scores
 from flavourbench.environment import Environment, batch
 from flavourbench.environment.space import Mask
 from flavourbench.environment.taxonomy import DIETS
-from flavourbench.errors import InputError, shown
+from flavourbench.errors import InputError, listed, shown
 from flavourbench.tasks.design import Family, TaskDesign, read_design
 from flavourbench.tasks.pools import ONE, Candidates, exact
 from flavourbench.tasks.taskset import Task, TaskSet
@@ -69,6 +70,21 @@ def by_family(tasks: TaskSet) -> Iterator[tuple[Family, list[Task]]]:
         chosen = [task for task in tasks.tasks if task.family == family.name]
         if chosen:
             yield family, chosen
+
+
+def families_of(tasks: TaskSet) -> list[tuple[Family, list[Task]]]:
+    """All of :func:`by_family`.
+
+    Raises
+    ------
+    InputError
+        A family that no design knows.
+    """
+    found = [*by_family(tasks)]
+    unknown = {*tasks.families} - {family.name for family, _ in found}
+    if unknown:
+        raise InputError(f"no design knows the family {listed(sorted(unknown))}")
+    return found
 
 
 def candidates_of(family: Family, tasks: Sequence[Task], environment: Environment) -> Candidates:
@@ -142,4 +158,11 @@ def bits_of(feasible: Mask) -> NDArray[np.uint64]:
     """Feasible portfolios as masks, uint64 [m]: bit p is portfolio p."""
     value = np.left_shift(np.uint64(1), np.arange(feasible.shape[1], dtype=np.uint64))
     found: NDArray[np.uint64] = (feasible * value).sum(axis=1, dtype=np.uint64)
+    return found
+
+
+def portfolios_of(masks: Sequence[int]) -> Mask:
+    """Feasible portfolios bool [m, 56] of masks as :func:`bits_of` makes them."""
+    bits = np.array(masks, np.uint64)[:, None] >> np.arange(PORTFOLIOS, dtype=np.uint64)
+    found: Mask = (bits & np.uint64(1)).astype(np.bool_)
     return found

@@ -14,10 +14,14 @@ import pytest
 from collecting import outcomes, rows
 from running import SMALL, Command, Run
 
+from flavourbench.analysis.release import read_release
 from flavourbench.analysis.skeleton import roster_text
+from flavourbench.analysis.stability import stability
 from flavourbench.collect.contestants import ENTRIES
 from flavourbench.collect.roster import demo_roster
+from flavourbench.environment import open_environment
 from flavourbench.errors import InputError
+from flavourbench.tasks.remapped import DESIGNED
 
 #: From chance to the best; the simulated ones refuse and slip now and then.
 SLOTS = ("chance", "co-occurrence", "cook-6", "cook-24")
@@ -94,6 +98,16 @@ def test_the_demonstration_is_the_same_with_its_journal_and_without(
     assert (again.out, again.err) == (first.out, first.err)
     assert attempts(folder) == asked
     assert release_in(folder) == digest
+
+    # Its own weights and its own environment give back its ranking, to the bit.
+    release = read_release(next((folder / "releases").iterdir()))
+    pantry = open_environment()
+    found = stability(release, [DESIGNED], {"pantry": pantry}, pantry)
+    assert [v["kind"] for v in found["variants"][-2:]] == ["weights", "environment"]
+    for variant in found["variants"][-2:]:
+        assert variant["models"] == found["variants"][0]["models"]
+    for row, own in zip(table["models"], found["variants"][0]["models"], strict=True):
+        assert own == {key: row[key] for key in ("id", "score", "rank")}
 
     # Without its journal: all is asked anew, and nothing changes.
     for path in folder.glob("journal.sqlite*"):

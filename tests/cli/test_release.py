@@ -13,18 +13,20 @@ from tables import long, scores, wide, write
 
 from flavourbench.analysis.release import write as release_module
 
-INTERVALS = {"pointwise", "simultaneous", "rank_interval"}
+INTERVALS = {"pointwise", "simultaneous", "rank_interval", "rank_set"}
 MODEL = {
-    *("id", "name", "score", "se", "pointwise", "simultaneous", "rank", "rank_interval", "group"),
-    *("family_scores", "panel_scores", "chance"),
+    *("id", "name", "score", "se", "pointwise", "simultaneous", "rank", "rank_interval"),
+    *("rank_set", "group", "letters", "family_scores", "panel_scores", "chance"),
 }
-CHANCE = {"score", "difference", "exceedances", "p", "holm_p"}
+CHANCE = {"score", "difference", "exceedances", "p", "holm_p", "stepdown_p"}
 PAIR = {
-    *("left", "right", "difference", "interval", "dz", "p", "exceedances", "holm_p", "resolved"),
+    *("left", "right", "difference", "se", "interval", "simultaneous", "dz", "p"),
+    *("exceedances", "holm_p", "stepdown_p", "directed_p", "resolved"),
 }
 TOP = {
     *("models", "pairs", "level", "max_t_critical", "resolved_pairs", "panels", "design", "plan"),
     *("warnings", "top_model", "label", "null_hypothesis"),
+    *("pair_max_t_critical", "stepdown_resolved_pairs", "decisions"),
 }
 DESIGN = {"models", "tasks", "clusters", "strata"}
 STRATUM = {"id", "panel", "family", "tasks", "clusters"}

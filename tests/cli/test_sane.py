@@ -189,7 +189,8 @@ def test_identical_models(fb):
     found = infer(fb, table)
     (pair,) = [p for p in found["pairs"] if (p["left"], p["right"]) == ("model-001", "model-002")]
     assert (pair["p"], pair["holm_p"], pair["dz"], pair["resolved"]) == (1, 1, None, False)
-    assert (pair["difference"], pair["interval"]) == (0, [0, 0])
+    assert (pair["difference"], pair["se"], pair["interval"]) == (0, 0, [0, 0])
+    assert (pair["stepdown_p"], pair["directed_p"], pair["simultaneous"]) == (1, 1, [0, 0])
     assert pair["exceedances"] == 300
     models = {m["id"]: m for m in found["models"]}
     twins = [models["model-001"], models["model-002"]]
@@ -227,14 +228,16 @@ def test_a_change_of_unit_changes_nothing_else(fb, scale):
     )
     small, found = infer(fb, table), infer(fb, large)
     for one, other in zip(small["models"], found["models"], strict=True):
-        for key in ("id", "rank", "rank_interval", "group"):
+        for key in ("id", "rank", "rank_interval", "rank_set", "group", "letters"):
             assert one[key] == other[key]
-        for key in ("exceedances", "p", "holm_p"):
+        for key in ("exceedances", "p", "holm_p", "stepdown_p"):
             assert one["chance"][key] == other["chance"][key]
         for key in ("score", "se"):
             assert other[key] == pytest.approx(one[key] * scale, rel=1e-9)
     for one, other in zip(small["pairs"], found["pairs"], strict=True):
         for key in ("left", "right", "p", "exceedances", "holm_p", "resolved"):
+            assert one[key] == other[key]
+        for key in ("stepdown_p", "directed_p"):
             assert one[key] == other[key]
         assert other["dz"] == pytest.approx(one["dz"], rel=1e-9)
     shown = fb("infer", "t.csv", *SMALL)

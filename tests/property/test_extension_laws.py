@@ -292,9 +292,10 @@ def test_a_cache_that_cannot_be_written_is_not_used(tmp_path: Path, flipped: lis
 def test_progress_adds_up(tmp_path: Path) -> None:
     table, earlier = table_of(), None
     earlier = Earlier.of(infer(table.matrix([0, 2, 3]), PLAN))
+    anew = {"pair errors": 7, "step-down": 257, "pair bands": 300}
     for stages in (
-        {"bootstrap": 300, "intervals": 9, "stored sums": 3, "sign flips": 257},
-        {"bootstrap": 300, "intervals": 9, "stored sums": 3},
+        {"bootstrap": 300, "intervals": 9, "stored sums": 3, "sign flips": 257} | anew,
+        {"bootstrap": 300, "intervals": 9, "stored sums": 3} | anew,
     ):
         done: dict[str, int] = {}
         totals: dict[str, int] = {}
@@ -401,7 +402,11 @@ def test_larger_scores_alone_are_no_reason_to_refuse() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["draws", "se", "pointwise", "interval", "dz", "exceedances", "chance_exceedances"]
+    "name",
+    [
+        *("draws", "se", "pointwise", "difference_se", "interval"),
+        *("dz", "exceedances", "chance_exceedances"),
+    ],
 )
 def test_numbers_of_other_models_are_refused(name: str) -> None:
     earlier = Earlier.of(infer(table_of().matrix([0, 2, 3]), PLAN))

@@ -115,9 +115,19 @@ def test_the_pair_is_that_of_the_release(collected: Path) -> None:
     assert len(rows) == 3
     for row in rows:
         found = compare(release, row["left"], row["right"])
-        for key in ("difference", "dz", "p", "exceedances", "holm_p", "resolved"):
+        for key in (
+            "difference",
+            "se",
+            "dz",
+            "p",
+            "exceedances",
+            "holm_p",
+            "stepdown_p",
+            "resolved",
+        ):
             assert found[key] == row[key], key
-        assert found["interval"] == [row["interval_low"], row["interval_high"]]
+        for key in ("interval", "simultaneous"):
+            assert found[key] == [row[f"{key}_low"], row[f"{key}_high"]]
 
 
 def test_p_of_a_family_is_the_exact_permutation_test() -> None:

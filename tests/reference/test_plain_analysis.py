@@ -17,18 +17,25 @@ from flavourbench.analysis.plain.analysis import Analysis, analyse
 from flavourbench.analysis.plan import Plan
 from flavourbench.analysis.verify.given import problem_of
 
+#: Numbers of the same name.
+SAME = ("score", "rank", "order", "group", "rank_set", "letters", "top")
+
 
 def fast(inference: Inference) -> dict[str, Any]:
     """Every number of an inference, by its name in the plain analysis."""
     pairs, chance, weights = inference.pairs, inference.chance, inference.weights
-    tests = None if chance is None else [chance.exceedances, chance.p, chance.holm_p]
+    tests = None
+    if chance is not None:
+        tests = [chance.exceedances, chance.p, chance.holm_p, chance.stepdown_p]
     return {
-        **{name: getattr(inference, name) for name in ("score", "rank", "order", "group", "top")},
+        **{name: getattr(inference, name) for name in SAME},
         **{name: getattr(inference, name) for name in ("families", "panels")},
         "agreement": [inference.panel_pearson, inference.panel_spearman],
         "largest": inference.matrix.largest,
         "pairs": [pairs.difference, pairs.dz, pairs.exceedances, pairs.p, pairs.holm_p],
         "resolved": [pairs.resolved, pairs.interval],
+        "step-down": [pairs.stepdown_p, pairs.directed_p],
+        "pair bands": [pairs.se, pairs.simultaneous, pairs.critical],
         "chance": [None if chance is None else chance.score, tests],
         "weights": [weights.values, weights.scale, weights.power],
         "flips": [inference.flips_drawn, inference.flips_exact],
@@ -41,14 +48,18 @@ def fast(inference: Inference) -> dict[str, Any]:
 def plain(found: Analysis) -> dict[str, Any]:
     flipped, resampled = found.flipped, found.resampled
     pairs, chance = flipped.pairs, flipped.chance
-    tests = None if chance is None else [chance.exceedances, chance.p, chance.holm_p]
+    tests = None
+    if chance is not None:
+        tests = [chance.exceedances, chance.p, chance.holm_p, chance.stepdown_p]
     return {
-        **{name: getattr(found, name) for name in ("score", "rank", "order", "group", "top")},
+        **{name: getattr(found, name) for name in SAME},
         **{name: getattr(found, name) for name in ("families", "panels")},
         "agreement": [found.pearson, found.spearman],
         "largest": found.largest,
         "pairs": [found.difference, found.dz, pairs.exceedances, pairs.p, pairs.holm_p],
         "resolved": [flipped.resolved, resampled.pair_interval],
+        "step-down": [pairs.stepdown_p, flipped.directed_p],
+        "pair bands": [resampled.pair_se, resampled.pair_simultaneous, resampled.pair_critical],
         "chance": [found.chance_score, tests],
         "weights": [flipped.weights, flipped.scale, flipped.power],
         "flips": [flipped.drawn, flipped.exact],

@@ -1,0 +1,1 @@
+"""What a planned study can find: floors, power, detectable differences, clusters needed."""

@@ -123,8 +123,8 @@ def _step_down(  # type: ignore[no-untyped-def]
                 for d in range(width):
                     rows[m, d] = -rows[m, d]
             _sweep(rows, width, left, right, inverse, limit, maxima, counts)
-        if models.shape[0] > 0:
-            for m in range(models.shape[0]):
+        if models.shape[0] > 0:  # those that vary against chance, all before the chance row
+            for m in range(rows.shape[0] - 1):
                 for d in range(width):
                     rows[m, d] *= PORTFOLIOS
             _sweep(rows, width, models, level, model_inverse, model_limit, maxima, chance_counts)

@@ -252,6 +252,16 @@ def at_the_bound() -> Case:
     )
 
 
+def at_chance() -> Case:
+    """Models that are at chance on every task stand between models that are not."""
+    rng = np.random.default_rng(5)
+    levels = rng.integers(0, 101, 40)
+    scores = rng.integers(0, 101, (5, 40))
+    scores[[0, 3]] = levels
+    clusters = np.arange(40) % 25
+    return Case("at-chance", np.arange(40) % 2, clusters, scores, 56 * levels, exponent=0)
+
+
 def edge_of_a_type(power: int, below: int) -> Case:
     """Sums over 16 clusters that just fit a type of ``power`` bits, or just do not.
 
@@ -296,6 +306,7 @@ CASES = [
     thin(),
     permutations_only(),
     power_weights(),
+    at_chance(),
     at_the_bound(),
     near_chance(),
     # Sums of 30 bits that 56 takes beyond 32.

@@ -10,7 +10,8 @@ from flavourbench.errors import InputError
 
 SAYS = (
     "close: the simultaneous interval of the difference lies within the margin. These intervals"
-    " hold together, so the margin may be chosen after seeing them."
+    " hold together, so the margin may be chosen after seeing them. A difference that no draw moves"
+    " has an interval of no width, which shows nothing."
 )
 
 
@@ -27,9 +28,13 @@ def checked_margin(margin: float) -> float:
     return margin
 
 
-def least_margin(interval: Sequence[float]) -> float:
-    """The smallest margin at which a pair with this simultaneous interval is close."""
-    return max(-interval[0], interval[1], 0.0)
+def least_margin(interval: Sequence[float]) -> float | None:
+    """The smallest margin at which a pair with this simultaneous interval is close.
+
+    None for an interval of no width: scores that did not vary do not tell how far they could.
+    """
+    low, high = interval
+    return max(-low, high) if low < high else None
 
 
 def is_close(interval: Sequence[float], margin: float) -> bool:
@@ -38,7 +43,8 @@ def is_close(interval: Sequence[float], margin: float) -> bool:
     They do where the simultaneous interval lies within -margin to margin (Schuirmann 1987,
     J. Pharmacokinet. Biopharm. 15:657), at a family-wise level of alpha over all pairs.
     """
-    return least_margin(interval) <= margin
+    least = least_margin(interval)
+    return least is not None and least <= margin
 
 
 def equivalence(pairs: Sequence[Mapping[str, Any]], margin: float) -> dict[str, Any]:

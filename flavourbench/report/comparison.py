@@ -178,7 +178,9 @@ def _closeness(found: Comparison) -> list[str]:
     decimals = decimals_of(max(ends) - min(ends), 0)
     low, high = (_signed(bound, decimals) for bound in found["simultaneous"])
     told = f"interval of all pairs at once {low} to {high}"
-    least = f"shown to be close at any margin from {found['least_margin']:.{decimals}f} on"
+    least = "it has no width, so it shows no closeness"
+    if found["least_margin"] is not None:
+        least = f"shown to be close at any margin from {found['least_margin']:.{decimals}f} on"
     if found["margin"] is None:
         return [told, least]
     verdict = "shown" if found["close"] else "not shown"

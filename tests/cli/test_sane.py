@@ -348,6 +348,11 @@ def separated(models, clusters):
     return table
 
 
+def of_flips(found):
+    """Warnings, but for the one of few clusters."""
+    return [warning for warning in found["warnings"] if not warning.startswith("Few clusters")]
+
+
 def test_101_models_outgrow_the_default_number_of_flips(fb):
     """5050 pairs at level 0.05 need 5050/(1 + B) ≤ 0.05, so B ≥ 100 999; float64, in which p
     is formed, may need one more. The number named is the first with which one is resolved.
@@ -358,21 +363,21 @@ def test_101_models_outgrow_the_default_number_of_flips(fb):
     assert abs(needed - (Fraction(5050) / Fraction("0.05") - 1)) <= 1
     found = fb.json("infer", path, *draws)
     assert found["plan"]["flips"] == 100_000
-    (warning,) = found["warnings"]
+    (warning,) = of_flips(found)
     assert re.findall(r"--flips (\d+)", warning) == [str(needed)]
     assert "5050 pairs" in warning
     assert found["resolved_pairs"] == 0
     enough = fb.json("infer", path, *draws, "--flips", str(needed))
-    assert enough["warnings"] == []
+    assert of_flips(enough) == []
     assert enough["resolved_pairs"] > 0
     short = fb.json("infer", path, *draws, "--flips", str(needed - 1))
     assert short["resolved_pairs"] == 0
-    assert short["warnings"] != []
+    assert of_flips(short) != []
 
 
 def test_100_models_do_not(fb):
     found = fb.json("infer", write(fb.folder / "t.csv", wide(separated(100, 40))), "--draws", "20")
-    assert found["warnings"] == []
+    assert of_flips(found) == []
     assert found["resolved_pairs"] > 0
 
 
@@ -382,12 +387,38 @@ def test_where_clusters_bind_no_number_of_flips_is_named(fb):
     assert 190 * 2.0**-11 > 0.05 > 190 * 2.0**-12
     for flips in ("1000", "100000"):
         found = fb.json("infer", path, "--draws", "20", "--flips", flips)
-        (warning,) = found["warnings"]
+        (warning,) = of_flips(found)
         assert "12 clusters" in warning
         assert "more clusters" in warning
         assert "--flips" not in warning
         assert found["resolved_pairs"] == 0
     path = write(fb.folder / "t.csv", wide(separated(20, 13)))
     found = fb.json("infer", path, "--draws", "20", "--flips", "100000")
-    assert found["warnings"] == []
+    assert of_flips(found) == []
     assert found["resolved_pairs"] > 0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "says"),
+    [
+        ([200], None),
+        ([199], "(199 clusters)"),
+        ([50], "about 200 clusters on;"),
+        ([49], "about 200 clusters on (and the others from about 50);"),
+        ([100, 100], None),
+        ([900, 60], None),
+        ([900, 50], "(950 clusters, worth 189 because of thin strata)"),
+    ],
+)
+def test_few_clusters_are_said(fb, sizes, says):
+    """k_1 … k_S are worth S² / Σ 1 / k_s clusters; 200 are enough, and 50 for one interval."""
+    rows = [(f"t{s}-{t:04d}", f"s{s}") for s, size in enumerate(sizes) for t in range(size)]
+    lines = ["task,stratum,anchor,a,b"]
+    lines += [
+        f"{task},{stratum},{task},{at % 7},{at % 5}" for at, (task, stratum) in enumerate(rows)
+    ]
+    (fb.folder / "t.csv").write_text("\n".join(lines))
+    found = fb.json("infer", "t.csv", *SMALL)
+    few = [warning for warning in found["warnings"] if warning.startswith("Few clusters")]
+    assert len(few) == (says is not None)
+    assert says is None or says in few[0]

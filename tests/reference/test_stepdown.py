@@ -17,7 +17,7 @@ from typing import NamedTuple
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from numpy.typing import NDArray
 from strategies import Table, few, plans, tables
 
@@ -537,7 +537,9 @@ bands = st.tuples(ends, ends).map(sorted)
 def test_the_least_margin_is_where_a_pair_becomes_close(
     band: list[float], other: list[float], margin: float
 ) -> None:
+    assume(band[0] < band[1] and other[0] < other[1])
     least = least_margin(band)
+    assert least is not None
     # Both one-sided tests: every difference beyond the margin, either way, is excluded.
     assert is_close(band, margin) == (-margin <= band[0] and band[1] <= margin)
     assert is_close(band, least)
@@ -545,7 +547,10 @@ def test_the_least_margin_is_where_a_pair_becomes_close(
     assert least_margin([-band[1], -band[0]]) == least
     assert least >= abs(band[0] + band[1]) / 2
     hull = [min(band[0], other[0]), max(band[1], other[1])]
-    assert least_margin(hull) == max(least, least_margin(other))
+    assert least_margin(hull) == max(least, least_margin(other) or 0.0)
+    # What did not vary shows nothing.
+    assert least_margin(band[:1] * 2) is None
+    assert not is_close(band[:1] * 2, margin)
 
 
 @few(25)
@@ -561,7 +566,11 @@ def test_close_pairs_pass_both_one_sided_tests(table: Table, plan: Plan, share: 
     with np.errstate(divide="ignore", invalid="ignore"):
         below = (pairs.difference + margin) / pairs.se
         above = (margin - pairs.difference) / pairs.se
-    close = (below > pairs.critical) & (above > pairs.critical)
+    close = (
+        (below > pairs.critical)
+        & (above > pairs.critical)
+        & (pairs.simultaneous[:, 0] < pairs.simultaneous[:, 1])
+    )
     sure = np.abs(reach - margin) > 1e-9 * margin
     names = [
         [inference.matrix.models[i], inference.matrix.models[j]]

@@ -234,6 +234,16 @@ class SignJob:
         return sums
 
 
+def with_chance(
+    contributions: NDArray[np.int64], chance: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """Contributions [M, C] and, in the last row, those of 56 times the chance level [C], if any."""
+    contributions = integers("contributions", contributions, None, None)
+    if chance is None:
+        return contributions
+    return np.vstack([contributions, integers("chance", chance, contributions.shape[1])])
+
+
 def sign_flips(
     contributions: NDArray[np.int64],
     flips: int,
@@ -255,11 +265,8 @@ def sign_flips(
     chance : int64 [C], optional
         Contributions of 56 times the chance level.
     """
-    contributions = integers("contributions", contributions, None, None)
-    models, clusters = contributions.shape
-    if chance is not None:
-        chance = integers("chance", chance, clusters)
-    z = contributions if chance is None else np.vstack([contributions, chance])
+    z = with_chance(contributions, chance)
+    models = contributions.shape[0]
     job = SignJob.of(z, chance is not None, flips, seed)
     observed = z.sum(axis=1).astype(job.padded.dtype)
 

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from fbcore._jit import device, kernel, scratch
 from fbcore.blocks import Engine, map_ranges
-from fbcore.checks import integers
 from fbcore.design import PORTFOLIOS
 from fbcore.effects import squared_distances, squares
 from fbcore.quantiles import pair_index
-from fbcore.signflip import TILE, SignJob, p_values, turn
+from fbcore.signflip import TILE, SignJob, p_values, turn, with_chance
 
 #: Draws compared at once, so that all models' sums stay near the processor.
 _LANES = 128
@@ -202,19 +201,17 @@ def step_down(
     StepDown
         p is ``(1 + x) / (1 + draws)``, or ``x / draws`` where all sign vectors were enumerated
     """
-    contributions = integers("contributions", contributions, None, None)
-    models, clusters = contributions.shape
+    rows = with_chance(contributions, chance)
+    models = contributions.shape[0]
+    contributions = rows[:models]
     left, right = pair_index(models)
     observed = contributions.sum(axis=1)
     pairs = _Family.of(
         left, right, observed[left] - observed[right], squared_distances(contributions)
     )
-    rows = contributions
     against = _Family.of(*(np.zeros(0, np.int64),) * 3, np.zeros(0))
     if chance is not None:
-        chance = integers("chance", chance, clusters)
-        above = PORTFOLIOS * contributions - chance
-        rows = np.vstack([contributions, chance])
+        above = PORTFOLIOS * rows[:-1] - rows[-1]
         each = np.arange(models, dtype=np.int64)
         against = _Family.of(each, np.full_like(each, models), above.sum(axis=1), squares(above))
     job = SignJob.of(rows, chance is not None, flips, seed)

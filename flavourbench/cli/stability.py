@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
-from flavourbench.cli.studies import reading, release_named
+from flavourbench.cli.studies import ReleaseArgument, reading, release_named
 
 EXAMPLES = """\b
 Examples:
@@ -18,14 +17,7 @@ Examples:
 
 
 def command(
-    release: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="RELEASE",
-            help="Release folder.  [default: this folder, else the newest one of the study or in"
-            " ./releases]",
-        ),
-    ] = None,
+    release: ReleaseArgument = None,
     weights: Annotated[
         list[str] | None,
         typer.Option(

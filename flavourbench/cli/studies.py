@@ -31,6 +31,15 @@ ReleaseOption = Annotated[
     ),
 ]
 
+ReleaseArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="RELEASE",
+        help="Release folder.  [default: this folder, else the newest one of the study or in"
+        " ./releases]",
+    ),
+]
+
 MarginOption = Annotated[
     float | None,
     typer.Option(

@@ -10,7 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from flavourbench.report.screen import Screen, add_column, print_rows, show
+from flavourbench.report.screen import (
+    Screen,
+    add_column,
+    print_footer,
+    print_label,
+    print_rows,
+    show,
+)
 from flavourbench.report.strips import (
     NARROWEST_STRIP,
     WIDEST_STRIP,
@@ -40,8 +47,7 @@ def print_comparison(
     """Print what parts two models: A is the first one named, B the other."""
 
     def draw(out: Console, screen: Screen) -> None:
-        if found["label"]:
-            out.print(Text(f"Note: {screen.text(found['label'])}", style="bold yellow"))
+        print_label(out, screen, found["label"])
         _print_models(out, screen, found)
         out.print()
         _print_parts(out, screen, found)
@@ -53,8 +59,7 @@ def print_comparison(
         for warning in found["warnings"]:
             if not (found["label"] and found["label"] in warning):
                 out.print(Text(screen.text(warning, 1000), style="dim"))
-        if footer:
-            out.print(Text(screen.text(footer, 4096), style="dim"), soft_wrap=True)
+        print_footer(out, screen, footer)
 
     show(draw, console, whole=True)
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from flavourbench.analysis.core import SURPLUS
 from flavourbench.analysis.item import INVALID
-from flavourbench.report.screen import Screen, print_rows, show
+from flavourbench.report.screen import Screen, print_footer, print_label, print_rows, show
 from flavourbench.report.strips import flow, shorten
 from flavourbench.report.tasks import rung_text, task_head
 
@@ -25,14 +25,12 @@ def print_item(found: Item, footer: str | None = None, console: Console | None =
     """Print a task: on the ladder of its portfolios all models, else their scores."""
 
     def draw(out: Console, screen: Screen) -> None:
-        if found["label"]:
-            out.print(Text(f"Note: {screen.text(found['label'])}", style="bold yellow"))
+        print_label(out, screen, found["label"])
         if found["task"] is None:
             _print_scores(out, screen, found)
         else:
             _print_choices(out, screen, found)
-        if footer:
-            out.print(Text(screen.text(footer, 4096), style="dim"), soft_wrap=True)
+        print_footer(out, screen, footer)
 
     show(draw, console, whole=True)
 

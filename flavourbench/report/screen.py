@@ -94,6 +94,18 @@ def show(
     out.file.write(captured.get())
 
 
+def print_label(out: Console, screen: Screen, label: str | None) -> None:
+    """What has to be said wherever these scores are shown, if there is something."""
+    if label:
+        out.print(Text(f"Note: {screen.text(label)}", style="bold yellow"))
+
+
+def print_footer(out: Console, screen: Screen, footer: str | None) -> None:
+    """A last line, such as a path, which is not broken."""
+    if footer:
+        out.print(Text(screen.text(footer, 4096), style="dim"), soft_wrap=True)
+
+
 def plain_table(screen: Screen) -> Table:
     """A table without a frame."""
     return Table(box=screen.box, show_edge=False, padding=(0, 1), pad_edge=False)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from flavourbench.report.screen import Screen, print_rows, show
+from flavourbench.report.screen import Screen, print_footer, print_label, print_rows, show
 from flavourbench.report.strips import flow, shorten
 
 Object = Mapping[str, Any]
@@ -41,8 +41,7 @@ def print_stability(
     """Print ranks over the variants, what each variant does, and those that could not be made."""
 
     def draw(out: Console, screen: Screen) -> None:
-        if found["label"]:
-            out.print(Text(f"Note: {screen.text(found['label'])}", style="bold yellow"))
+        print_label(out, screen, found["label"])
         _print_models(out, screen, found)
         out.print()
         _print_variants(out, screen, found)
@@ -50,8 +49,7 @@ def print_stability(
         _print_notes(out, screen, found)
         for line in (*_TOLD, f"{found['says'][:1].upper()}{found['says'][1:]}."):
             out.print(Text(line, style="dim"))
-        if footer:
-            out.print(Text(screen.text(footer, 4096), style="dim"), soft_wrap=True)
+        print_footer(out, screen, footer)
 
     show(draw, console, whole=True)
 

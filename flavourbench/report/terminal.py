@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from flavourbench.report.screen import Glyphs, Screen, show
+from flavourbench.report.screen import Glyphs, Screen, print_footer, print_label, show
 from flavourbench.report.strips import (
     NARROWEST_STRIP,
     WIDEST_STRIP,
@@ -72,8 +72,7 @@ def _print_parts(
     footer: str | None,
     core_share: tuple[int, int] | None,
 ) -> None:
-    if board["label"]:
-        out.print(Text(f"Note: {screen.text(board['label'])}", style="bold yellow"))
+    print_label(out, screen, board["label"])
     table, complete = _leaderboard_table(board["models"], screen)
     out.print(table)
     for line in _summary(board, screen, lettered=complete):
@@ -89,8 +88,7 @@ def _print_parts(
     for warning in board["warnings"]:
         if not (board["label"] and board["label"] in warning):
             out.print(Text(f"Warning: {screen.text(warning, 1000)}", style="yellow"))
-    if footer:
-        out.print(Text(screen.text(footer, 4096), style="dim"), soft_wrap=True)
+    print_footer(out, screen, footer)
 
 
 def _leaderboard_table(rows: list[dict[str, Any]], screen: Screen) -> tuple[Table, bool]:

@@ -136,6 +136,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "signflip.p_values": lambda: signflip.p_values(np.array([0, 5]), 99, False),
     "signflip.sign_flips": flipped,
     "signflip.sign_vectors": lambda: signflip.sign_vectors(10, 512),
+    "signflip.with_chance": lambda: signflip.with_chance(SCORES, CHANCE),
     "stepdown.step_down": stepped_down,
 }
 

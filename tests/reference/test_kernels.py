@@ -620,6 +620,7 @@ TWINS: dict[str, tuple[Side, Side]] = {
 WITHOUT_TWIN = {
     "counter.split_seed": "every word of picks and signs, and the test of refused seeds",
     "signflip.enumerates": "whether sign flips report that they were exact",
+    "signflip.with_chance": "every sign flip and step-down with chance levels",
     "signflip.sign_vectors": "what sign flips report",
     "quantiles.pair_index": "the order of pairs in intervals, sign flips and effects",
     "quantiles.position": "every quantile",

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flavourbench.cli.common import Json, echo_json, load_arrow
-from flavourbench.cli.studies import reading, release_named
+from flavourbench.cli.studies import ReleaseArgument, reading, release_named
 
 EXAMPLES = """\b
 Examples:
@@ -18,14 +18,7 @@ Examples:
 
 def command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write.")],
-    release: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="RELEASE",
-            help="Release folder.  [default: this folder, else the newest one of the study or in"
-            " ./releases]",
-        ),
-    ] = None,
+    release: ReleaseArgument = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the export at --out.")] = False,
     json_output: Json = False,
 ) -> None:

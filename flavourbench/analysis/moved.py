@@ -10,9 +10,9 @@ Object = Mapping[str, Any]
 _OWN = ("score", "se", "pointwise", "family_scores", "panel_scores")
 _OWN_CHANCE = ("score", "difference", "exceedances", "p")
 #: Those that all models decide together.
-_SHARED = ("simultaneous", "rank", "rank_interval", "group")
+_SHARED = ("simultaneous", "rank", "rank_interval", "rank_set", "group")
 #: Numbers of a pair that no other model moves.
-_OWN_PAIR = ("difference", "interval", "dz", "p", "exceedances")
+_OWN_PAIR = ("difference", "se", "interval", "dz", "p", "exceedances")
 
 
 def moved(before: Object, after: Object) -> dict[str, Any]:
@@ -37,6 +37,7 @@ def moved(before: Object, after: Object) -> dict[str, Any]:
         "kept": kept,
         "changed": changed,
         "max_t_critical": critical,
+        "pair_max_t_critical": [side["pair_max_t_critical"] for side in (before, after)],
         "hypotheses": hypotheses,
         "resolved_pairs": [before["resolved_pairs"], _still(after, old)],
         "models": [
@@ -120,9 +121,9 @@ def _reasons(
         f"ranks: new are {ranks}; every model below gives way",
         f"bands: the largest of {models} deviations in a draw is looked at instead of {len(old)},"
         f" max-t {critical[0]:.4f}, now {critical[1]:.4f}",
-        f"Holm: {hypotheses[1]:,} pairs are tested together instead of {hypotheses[0]:,}, so that"
-        " the same p weighs less",
-        "groups follow from ranks and resolved pairs",
+        f"Holm and step-down: {hypotheses[1]:,} pairs are tested together instead of"
+        f" {hypotheses[0]:,}, so that the same p weighs less; so do intervals of all differences",
+        "groups follow from ranks and resolved pairs, rank sets from resolved directions",
         "scores, standard errors, pointwise intervals, tests of pairs and their p-values do not"
         " depend on other models",
     ]

@@ -60,18 +60,20 @@ def _print_added(out: Console, screen: Screen, found: Object, after: Object) -> 
 
 
 def _print_models(out: Console, screen: Screen, found: Object) -> None:
-    """Ranks, rank intervals, half widths of bands and groups, before and after."""
+    """Ranks, their intervals and sets, half widths of bands and groups, before and after."""
     rows = []
     for row in found["models"][:_MOST_MODELS]:
-        first, second = row["rank_interval"]
-        ranks = [screen.glyphs.dash.join(map(str, ends)) for ends in (first, second)]
+        ranks, sets = (
+            [screen.glyphs.dash.join(map(str, ends)) for ends in row[key]]
+            for key in ("rank_interval", "rank_set")
+        )
         halves = [f"{(high - low) / 2:.2f}" for low, high in row["simultaneous"]]
-        both = [map(str, row["rank"]), ranks, halves, map(str, row["group"])]
+        both = [map(str, row["rank"]), ranks, sets, halves, map(str, row["group"])]
         name = shorten(row["name"], _LONGEST_NAME, screen.glyphs.cut)
         rows.append([name, *(_change(screen, *pair) for pair in both)])
     if rows:
-        heads = (("model", False), ("#", True), ("ranks", True), ("band ±", True), ("g", True))
-        print_rows(out, screen, heads, rows)
+        heads = [("model", False), ("#", True), ("ranks", True), ("set", True), ("band ±", True)]
+        print_rows(out, screen, [*heads, ("g", True)], rows, (3,))
         if len(found["models"]) > len(rows):
             more = len(found["models"]) - len(rows)
             out.print(f"and {more:,} more (--json has all)", style="dim")

@@ -512,12 +512,8 @@ def test_bands_move_with_the_unit(table: Table, plan: Plan, factor: int, shift: 
 # --- Holm ----------------------------------------------------------------------------------
 
 
-def test_neither_procedure_contains_the_other() -> None:
-    """Steps use how statistics move together; Holm counts hypotheses. Neither always wins.
-
-    Six identical differences cost the steps nothing; a statistic whose distribution has a
-    longer tail than its neighbour's costs the neighbour more than Holm's count.
-    """
+def test_the_steps_see_that_statistics_move_together() -> None:
+    """Six differences that are multiples of one cost the steps nothing; Holm counts all six."""
     rows = np.ones((4, 10), np.int64) * np.array([[0], [1], [2], [4]])
     found = step_down(rows, 2**9, 1)
     raw = signflip.sign_flips(rows, 2**9, 1)

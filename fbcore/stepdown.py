@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +169,9 @@ class _Family(NamedTuple):
             t[order] * (1.0 - TIE),
         )
 
-    def p(self, size: int, counts: NDArray[np.int64], draws: int, exact: bool) -> Any:
+    def p(
+        self, size: int, counts: NDArray[np.int64], draws: int, exact: bool
+    ) -> NDArray[np.float64]:
         """Adjusted p-values of all ``size`` hypotheses from the counts of those that vary."""
         out = np.ones(size)
         out[self.order] = np.maximum.accumulate(p_values(counts, draws, exact))

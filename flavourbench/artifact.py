@@ -68,6 +68,11 @@ class Kind:
     earlier: tuple[str, ...] = ()
     renewed: str = ""
 
+    @property
+    def _name(self) -> str:
+        """The name of the format, without its version."""
+        return self.format.partition("/")[0]
+
     def at(self, path: Path) -> bool:
         """Whether ``path`` is a folder of this kind, be it a damaged one."""
         return any(is_file(path / name) for name in (self.seal, MANIFEST))
@@ -146,7 +151,8 @@ class Kind:
         where = shown(path, 200)
         if not os.path.lexists(path):
             raise InputError(f"{where}: no such file or directory")
-        if not self.at(path):
+        other = not is_file(path / self.seal) and stated_format(path) not in (None, self._name)
+        if other or not self.at(path):
             raise InputError(f"{where} is no {self.what} folder (no {self.seal})")
         try:
             manifest = self._sealed(path, earlier)
@@ -212,6 +218,15 @@ class Kind:
         if extra:
             raise CheckError(f"{where}: {shown(extra[0])} is not listed in {MANIFEST}")
         return found
+
+
+def stated_format(path: Path) -> str | None:
+    """The name of the format, without its version, that a folder's manifest states, if any does."""
+    try:
+        name: str = json.loads((path / MANIFEST).read_bytes())["format"].partition("/")[0]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+    return name
 
 
 def newest_first(folder: Path, kind: Kind) -> list[Path]:

@@ -66,12 +66,12 @@ def command(
     with progress_bar() as progress:
         results = calibrate(chosen(names), count, seed, threads, progress)
     found = calibration_object(results, count, seed)
-    if markdown is not None:
-        new_file(markdown, calibration_markdown(found, scenario or []).encode(), force=force)
     if json_output:
         echo_json(found)
     else:
         print_calibration(found)
+    if markdown is not None:  # last: should it fail, the tables are not lost
+        new_file(markdown, calibration_markdown(found, scenario or []).encode(), force=force)
     failed = [row["name"] for row in found["scenarios"] if row["outside"]]
     if failed:
         raise CheckError(f"{', '.join(failed)}: rates outside of what holds there")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -185,7 +186,8 @@ def _closeness(found: Comparison) -> list[str]:
     told = f"interval of all pairs at once {low} to {high}"
     least = "it has no width, so it shows no closeness"
     if found["least_margin"] is not None:
-        least = f"shown to be close at any margin from {found['least_margin']:.{decimals}f} on"
+        upper = math.ceil(found["least_margin"] * 10**decimals) / 10**decimals
+        least = f"shown to be close at any margin from {upper:.{decimals}f} on"
     if found["margin"] is None:
         return [told, least]
     verdict = "shown" if found["close"] else "not shown"

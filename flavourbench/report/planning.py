@@ -59,7 +59,9 @@ def _given(found: dict[str, Any], screen: Screen) -> list[str]:
     told = []
     for origin in origins:
         parts = ", ".join(text for text, where in sizes if where == origin)
-        told.append(f"{parts} ({'as given' if origin == 'given' else origin})")
+        # What a pilot holds is scaled to the number of clusters.
+        named = {"given": "as given", "pilot": "as in the pilot"}.get(origin, origin)
+        told.append(f"{parts} ({named})")
     spread = f"SD of a task difference {noise['sd']:.3g}"
     if noise["correlation"]:
         spread += f", {noise['correlation']:g} correlated inside of a cluster"

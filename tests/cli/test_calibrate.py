@@ -10,10 +10,12 @@ import pytest
 from running import Command
 from test_docs import rows
 
+from flavourbench import folders
 from flavourbench.analysis.calibration import LEAST_CLUSTERS, LEAST_POINTWISE
 from flavourbench.analysis.calibration.counting import MEASURES
 from flavourbench.analysis.calibration.scenarios import QUICK, QUICK_STUDIES, SCENARIOS
 from flavourbench.cli.calibrate import EXAMPLES
+from flavourbench.errors import InputError
 
 DOCS = (Path(__file__).parents[2] / "docs" / "calibration.md").read_text("utf-8")
 KINDS = {"coverage": "**Coverage", "error": "**Family-wise errors", "power": "**Power"}
@@ -139,3 +141,18 @@ def test_an_example_runs(fb: Command) -> None:
     found = fb(*line.split()[1:]).json
     assert found["studies"] == 100
     assert all(len(line) <= 80 for line in EXAMPLES.splitlines())
+
+
+def test_a_file_that_cannot_be_written_loses_no_table(
+    fb: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found out only at the end, since the disk is full by then."""
+
+    def full(path: Path, data: bytes, *, force: bool = False) -> None:
+        raise InputError(f"cannot write {path}: no space left on device")
+
+    whole = fb("calibrate", *TWO)
+    monkeypatch.setattr(folders, "new_file", full)
+    late = fb("calibrate", *TWO, "--markdown", "page.md")
+    assert (late.code, late.out) == (2, whole.out)
+    assert "cannot write page.md" in late.err[0]

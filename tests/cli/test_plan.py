@@ -195,3 +195,19 @@ def test_examples_run(fb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         quick = ("--models", "4", "--studies", "20", "--json")
         run = fb(*shlex.split(command)[1:], *quick)
         assert (run.code, run.err) == (0, []), line
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--models", "2", "--scenario", "ahead"),
+        ("--models", "2", "--seed", "5"),
+        ("--models", "3", "--scenario", "ahead"),
+    ],
+)
+def test_few_studies_find_what_their_curve_shows(fb: Command, options: tuple[str, ...]) -> None:
+    """A curve that reaches the power has a detectable difference, with few studies too."""
+    found = fb.json("plan", *options, "--studies", "20")
+    for name in ("holm", "step_down"):
+        reached = [row["difference"] for row in found["curve"] if row[name]["power"] >= 0.8]
+        assert min(reached) / 2 <= found["detectable"][name]["difference"] <= max(reached)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -253,3 +254,17 @@ def test_hostile_names(fb: Command) -> None:
             assert cell_len(line) <= 80, line
     found = fb.json("compare", *HOSTILE[:2], "--release", "r")
     assert [model["id"] for model in found["models"]] == HOSTILE[:2]
+
+
+def test_the_least_margin_is_not_rounded_down(fb: Command, roots: dict[str, Path]) -> None:
+    """Two are never said to be close from a margin on at which they are not."""
+    for root in roots.values():
+        rows = fb.json("leaderboard", root)["models"]
+        for first, second in itertools.combinations([row["id"] for row in rows], 2):
+            least = fb.json("compare", first, second, "--release", root)["least_margin"]
+            if least is None:
+                continue
+            shown = " ".join(fb("compare", first, second, "--release", root).out.split())
+            (told,) = re.findall(r"at any margin from ([0-9.]+) on", shown)
+            assert least <= float(told) < least * 1.1 + 0.1
+            assert fb.json("compare", first, second, "--release", root, "--margin", told)["close"]

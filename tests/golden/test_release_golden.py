@@ -9,6 +9,7 @@ from pathlib import Path
 import make_release
 import pytest
 
+from flavourbench.analysis.cores import CORE
 from flavourbench.analysis.inference import infer
 from flavourbench.analysis.release import (
     read_earlier,
@@ -18,9 +19,14 @@ from flavourbench.analysis.release import (
     read_release,
     write_release,
 )
+from flavourbench.analysis.release.layout import RELEASE
 from flavourbench.analysis.verify import verify_release
-from flavourbench.artifact import MANIFEST
-from flavourbench.errors import InputError
+from flavourbench.artifact import MANIFEST, Kind
+from flavourbench.environment.store import ENVIRONMENT
+from flavourbench.errors import CheckError, InputError
+from flavourbench.tasks.panel import PANEL
+
+KINDS = (RELEASE, PANEL, ENVIRONMENT, CORE)
 
 #: The same evidence as an earlier version wrote it.
 EARLIER = Path(__file__).with_name("release-2")
@@ -79,3 +85,18 @@ def test_the_same_evidence_gives_the_same_content(tmp_path: Path) -> None:
     ]
     assert digests[0] == digests[1]
     assert frozen["parents"] == made["parents"]
+
+
+@pytest.mark.parametrize("asked", KINDS)
+def test_a_folder_of_another_kind_is_not_a_damaged_one(asked: Kind, tmp_path: Path) -> None:
+    """Whose seal is missing is told by its manifest: nobody is to write over something else."""
+    for kind in KINDS:
+        folder = tmp_path / kind.what
+        folder.mkdir()
+        (folder / MANIFEST).write_text(json.dumps({"format": kind.format}))
+        if kind is asked:
+            with pytest.raises(CheckError, match=f"{kind.seal} is missing"):
+                asked.read(folder)
+        else:
+            with pytest.raises(InputError, match=f"is no {asked.what} folder"):
+                asked.read(folder)

@@ -199,6 +199,20 @@ def test_curves_that_stand_still_have_no_answer(hits: int) -> None:
     assert Power(np.arange(1.0, 6.0), np.full((20, 5), 20), still).needed(0.8) is None
 
 
+@pytest.mark.parametrize("first", range(6))
+def test_a_jump_from_none_to_all_is_found_where_it_is(first: int) -> None:
+    """No line can be fitted to it: the first value that has the power, and the step before it."""
+    at, pairs = np.arange(2.0, 7.0), np.full((20, 5), 20)
+    curve = Power(at, pairs, np.where(np.arange(5) >= first, pairs, 0))
+    assert curve.needed(0.8) is None
+    expected = None if first == 5 else (at[first], 1.0 if first else 2.0)
+    assert curve.bracket(0.8) == expected
+    # A value that has it by chance, with later ones that lack it, is none from which on it holds.
+    if 1 < first < 5:
+        curve.resolved[:, 0] = 20
+        assert curve.bracket(0.8) == expected
+
+
 def test_parts_are_joined_as_if_simulated_together() -> None:
     whole = curve(np.random.default_rng(5), 40, 5)
     some = np.array([1, 4, 5])

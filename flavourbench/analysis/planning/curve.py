@@ -75,6 +75,17 @@ class Power:
         gradient = np.array([-1.0, -at]) / slope
         return float(at), math.sqrt(float(gradient @ covariance @ gradient))
 
+    def bracket(self, power: float) -> tuple[float, float] | None:
+        """The smallest value from which on the power is reached, and the step before it, or None.
+
+        For curves that jump from none to all between two values, to which no line can be fitted.
+        """
+        short = np.flatnonzero(self.shares()[0] < power)
+        first = int(short[-1]) + 1 if short.size else 0
+        if first == self.at.size:
+            return None
+        return float(self.at[first]), float(self.at[first] - (self.at[first - 1] if first else 0))
+
     def _fit(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Intercept and slope by Fisher scoring, and their covariance [2, 2]."""
         total, hits = self.pairs.sum(axis=0), self.resolved.sum(axis=0)

@@ -113,7 +113,7 @@ def _shape(given: Given, start: Shape) -> tuple[Shape, int]:
 def _pilot(given: Given, pilot: ScoreMatrix) -> Pilot:
     for name in ("tasks", "strata", "sd", "correlation"):
         if getattr(given, name) is not None:
-            raise InputError(f"--{name} and --pilot: a pilot gives both, keep one of them")
+            raise InputError(f"--{name} and --pilot: the pilot decides it; leave one of them out")
     return Pilot.of(pilot)
 
 

@@ -14,12 +14,11 @@ from fbcore.quantiles import pair_index
 from flavourbench.analysis.matrix import ScoreMatrix
 from flavourbench.analysis.planning.shape import Shape, held, is_thin
 from flavourbench.errors import InputError
+from flavourbench.tasks.diagnostics import POINT
 
 #: Points: the SD of a task difference of two models within strata, the median over the 351 pairs
 #: of the bundled reconstruction of the published study (half of them lie in 29.6 … 34.1).
 TYPICAL_SD = 31.8
-#: Units of a point where scores are assumed: basis points.
-POINT = 100
 #: Clusters of one kind from which on they are drawn by themselves.
 _ENOUGH = 10
 _ATTEMPTS = 1000
@@ -80,7 +79,7 @@ class Assumed:
     @property
     def unit(self) -> float:
         """Units in a point."""
-        return float(POINT)
+        return POINT
 
     def draw(
         self, source: np.random.Generator, models: int, clusters: int

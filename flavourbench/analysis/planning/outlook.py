@@ -105,7 +105,7 @@ def _curves(
 
 def _detectable(curve: Power, power: float) -> dict[str, float] | None:
     """The smallest difference with the power wanted, if the curve reaches it."""
-    found = curve.needed(power)
+    found = curve.needed(power) or curve.bracket(power)
     if found is None or not 0 < found[0] <= curve.at[-1]:
         return None
     return {"difference": found[0], "se": found[1]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from flavourbench.analysis.release.layout import RELEASE
 from flavourbench.analysis.verify.evidence import evidence_checks
 from flavourbench.analysis.verify.files import Release, read_checked
 from flavourbench.analysis.verify.numbers import number_checks
-from flavourbench.artifact import MANIFEST, Kind
+from flavourbench.artifact import Kind, stated_format
 from flavourbench.checks import Check, unmade
 from flavourbench.folders import is_file
 from flavourbench.tasks.panel import PANEL
@@ -65,8 +64,5 @@ def kind_at(path: Path) -> Kind | None:
     for kind in kinds:
         if is_file(path / kind.seal):
             return kind
-    try:  # its seal is missing
-        name = json.loads((path / MANIFEST).read_bytes())["format"].partition("/")[0]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None
+    name = stated_format(path)  # its seal is missing
     return next((kind for kind in kinds if kind.format.partition("/")[0] == name), None)
